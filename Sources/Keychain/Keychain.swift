@@ -20,10 +20,11 @@ import KeychainCore
 /// try keychain.delete(.token)
 /// ```
 ///
-/// Every operation on an item has a synchronous and an `async` form with the same name, except for
-/// the methods that wait for availability, which are only `async`. The synchronous form blocks the
-/// calling thread. The `async` form, which Swift chooses in an asynchronous function, runs on the
-/// keychain's own threads and never blocks the main actor or the caller's executor.
+/// Every operation on an item has a synchronous and an `async` form with the same name, except that
+/// waiting for availability is only `async`, and signing a digest with a ``SecureEnclaveKey`` only
+/// synchronous. The synchronous form blocks the calling thread. The `async` form, which Swift
+/// chooses in an asynchronous function, runs on the keychain's own threads and never blocks the
+/// main actor or the caller's executor.
 ///
 /// The corresponding item class is `kSecClassGenericPassword` for a service and
 /// `kSecClassInternetPassword` for a server.

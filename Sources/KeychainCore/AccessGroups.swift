@@ -1,8 +1,9 @@
 // AccessGroups: the access groups whose items a caller can see, and the group of the items it adds.
 //   (1) If a caller has no entitlements and its query identifies no particular items
 //       (`ItemQuery.isOfClassAlone`), the name of its program determines which items an update or
-//       deletion affects. The name has no other meaning: it is not a secret, and a program that can
-//       choose its name gains access to no item.
+//       deletion affects, and which earlier versions a request finds. The name has no other
+//       meaning: it is not a secret, and a program that can choose its name gains access to no
+//       item.
 
 /// The access groups of one caller, in the order of its entitlements.
 package struct AccessGroups: Hashable, Sendable {
@@ -21,10 +22,10 @@ package struct AccessGroups: Hashable, Sendable {
     /// Whether the caller can use all groups.
     package let includesAll: Bool
     /// The name of a program without entitlements. Items that the program adds are marked with this
-    /// name. An update or deletion whose query identifies no particular items applies only to items
-    /// with that mark. `nil` if the caller has entitlements, or is a tool that sees all groups.
-    /// Empty if the name is unknown; items are then not marked, and no such update or deletion
-    /// affects any.
+    /// name. An update or deletion whose query identifies no particular items, or such a request
+    /// for earlier versions, applies only to items with that mark. `nil` if the caller has
+    /// entitlements, or is a tool that sees all groups. Empty if the name is unknown; items are
+    /// then not marked, and no such request applies to any.
     package let program: String?
 
     package init(_ names: [String], program: String? = nil) {

@@ -76,7 +76,7 @@ package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
         /// Text, data or a number, returned as it was given. Text and data are equal if the data is
         /// the text's UTF-8 bytes.
         case blob
-        /// Data. Text is converted to its UTF-8 bytes, a number to 4 little-endian bytes.
+        /// Data. Text is converted to its UTF-8 bytes, a 32-bit number to 4 little-endian bytes.
         case data
         /// A 64-bit integer. Text that is a 32-bit decimal integer is converted to a number. Other
         /// text stays text.

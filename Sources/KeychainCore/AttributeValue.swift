@@ -23,7 +23,7 @@ package enum AttributeValue: Hashable, Sendable {
             (.data, .data), (.number, .number):
             return self
         case (.date, .date(let seconds)):
-            // Zero has two representations with different labels. Only one of them is stored.
+            // Zero has two representations, with different comparison bytes. Only one is stored.
             return seconds.isFinite ? .date(seconds.isZero ? 0 : seconds) : nil
         case (.string, .data(let data)):
             return String(validating: data, as: UTF8.self).map { .string($0) }
@@ -46,9 +46,9 @@ package enum AttributeValue: Hashable, Sendable {
     /// The bytes by which the values of one attribute are indexed, and by which text and data are
     /// compared.
     ///
-    /// Text and data with the same bytes are equal. A number equals only numbers: the first byte
-    /// distinguishes it from text and data. There is no Unicode normalization, and the comparison
-    /// is case-sensitive.
+    /// Text and data with the same bytes are equal. A number equals only numbers, and a date only
+    /// dates: the first byte distinguishes them. There is no Unicode normalization, and the
+    /// comparison is case-sensitive.
     package var comparisonBytes: [UInt8] {
         var bytes: [UInt8] = []
         appendComparisonBytes(to: &bytes)

@@ -6,9 +6,9 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// A token with which the keychain confirms that a user proved presence. It is the answer to
-/// ``Authenticate``. It is valid until the keychain is locked or closed, or its passcode, another
-/// way in, its binding to a machine or its keys are changed.
+/// A token with which the keychain confirms that a user proved presence. For a passcode, it is the
+/// answer to ``Authenticate``. It is valid until the keychain is locked or closed, or its passcode,
+/// another way in, its binding to a machine or its keys are changed.
 package struct AuthenticationGrant: Hashable, Sendable {
     @Hidden package private(set) var token: Bytes16
 

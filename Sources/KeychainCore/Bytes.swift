@@ -1,5 +1,5 @@
 // ByteReader and ByteWriter: read and write big-endian numbers and strings of bytes, of which the
-// files, blobs and synchronized data consist.
+// files, blobs and synchronized data consist. Bytes16: sixteen bytes as one value.
 //   (1) A read past the end returns `nil` and doesn't move the position. No input traps.
 
 /// Reads fields from the front of a byte array.

@@ -11,8 +11,8 @@ package struct ItemSnapshot: Hashable, Sendable {
     package var itemClass: ItemClass
     package var reference: ItemReference
     /// All attributes that are set, including the creation and modification dates. If the request
-    /// did not ask for attributes, they and the properties below can be missing, see
-    /// ``Retrieval/includesAttributes``.
+    /// did not ask for attributes, they, the group, the constraints and the flags can be missing,
+    /// see ``Retrieval/includesAttributes``.
     package var attributes: Attributes
     package var accessGroup: String
     package var protection: ProtectionClass

@@ -61,8 +61,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
                 + "the keychain.")
     }
 
-    /// The error if the proofs for opening or sealing an item's secret are missing. `item` is `nil`
-    /// if the item is about to be added.
+    /// The error if the proofs for opening or sealing a secret are missing or not accepted. `item`
+    /// is the item to open, or `nil` if a secret is to be sealed.
     package static func authenticationNeeded(
         _ constraints: AccessConstraints, _ item: ItemReference?
     ) -> KeychainFailure {

@@ -1,7 +1,7 @@
 // QuotedText: escapes text from untrusted sources, such as paths and program names, for output on
 // one line.
-//   (1) Escaped text stays on one line and is shown as it is: characters that a terminal acts on,
-//       reorders or doesn't show are replaced with escape sequences.
+//   (1) Escaped text stays on one line, and a terminal shows all of it in order: characters that it
+//       would act on, reorder or not show are replaced with escape sequences.
 //   (2) A quoted text can't contain its own end: quotation marks in it are escaped.
 
 extension Unicode.Scalar {

@@ -11,7 +11,8 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// A hardware key, wrapped by the hardware and by the keychain.
+/// A hardware key: the key wrapped by the hardware, and its authorization value sealed by the
+/// keychain.
 package struct SecureEnclaveBlob: Hashable, Sendable {
     /// An identifier that never changes, like the reference of an item.
     package var identifier: ItemReference

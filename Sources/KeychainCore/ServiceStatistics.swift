@@ -35,7 +35,7 @@ package struct ServiceStatistics: Hashable, Sendable {
 
     /// The seconds since the first connection to the service for this keychain.
     package var seconds = 0
-    /// The number of open connections, including a verification by the service itself.
+    /// The number of open connections.
     package var connectionCount = 0
     /// The number of connections of programs that may not use the keychain.
     package var refusalCount = 0

@@ -131,8 +131,8 @@ package struct PasscodeCost: Hashable, Sendable {
     /// N = 2^17, r = 8, p = 1: 128 MiB of memory.
     package static let standard = PasscodeCost(logN: 17, blockSize: 8, parallelism: 1)
 
-    /// The cost that OWASP recommends. It is incurred whenever an application password opens a
-    /// secret.
+    /// The cost that OWASP recommends. It is incurred whenever a secret is sealed or opened with an
+    /// application password.
     package static let applicationPassword = standard
 
     /// 128 · r · N.

@@ -51,6 +51,7 @@ package protocol KeyHardware: Sendable {
 
     /// Returns the same hardware, usable only while it has one of these names. Otherwise each use
     /// throws `decode` with the cause `otherMachine`, before any secret is sent to the hardware.
+    /// The default implementation, for hardware without names, returns the hardware itself.
     func bound(to identity: [Data]) -> any KeyHardware
 }
 

@@ -1,8 +1,8 @@
 // PasscodePolicy: the minimum length of passcodes, and the cost of deriving a key from one.
 //   (1) Unless hardware seals the device key, it is in a file beside the keybag. Against an
 //       attacker with a copy of the folder, only the passcode and its cost then protect the items.
-//   (2) The cost is measured when the passcode is set. It is never below scrypt's N = 2^17, r = 8,
-//       p = 1, the minimum that OWASP recommends.
+//   (2) A process measures the cost once, when it is first needed. The result is never below
+//       scrypt's N = 2^17, r = 8, p = 1, the minimum that OWASP recommends.
 
 import FoundationEssentials
 import Glibc

@@ -58,8 +58,8 @@ extension SecureEnclave.P256.Signing {
         ///   - accessControl: The conditions for using the key. A key whose access control lacks
         ///     `privateKeyUsage` can be created but not used. If `nil`, the key can be used while
         ///     the keychain is unlocked, without authentication.
-        ///   - authenticationContext: The context that authenticates uses of the key. If `nil`, the
-        ///     user is asked when necessary.
+        ///   - authenticationContext: The context that authenticates the creation and the uses of
+        ///     the key. If `nil`, each of them has a new context. The user is asked when necessary.
         /// - Throws: ``SecureEnclaveFailure`` with `errSecUnimplemented` if the hardware is not
         ///   available, `errSecInteractionNotAllowed` while keys of this accessibility are locked,
         ///   `errSecAuthFailed` if the access control requires a passcode and none is set, or any
@@ -100,8 +100,8 @@ extension SecureEnclave.P256.Signing {
         /// - Throws: ``SecureEnclaveFailure`` with `errSecInteractionNotAllowed` while the key is
         ///   locked or if the user can't be asked, `errSecUserCanceled` if the user cancels,
         ///   `errSecAuthFailed` if the authentication fails or the access control lacks
-        ///   `privateKeyUsage`, `errSecDecode` if the key belongs to another keychain or other
-        ///   hardware, or any other status of the keychain.
+        ///   `privateKeyUsage`, `errSecDecode` if the key is damaged or belongs to another keychain
+        ///   or other hardware, or any other status of the keychain.
         public func signature(
             for digest: some Digest
         ) throws -> Crypto.P256.Signing.ECDSASignature {

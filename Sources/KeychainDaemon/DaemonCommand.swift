@@ -14,11 +14,11 @@ struct DaemonCommand: ParsableCommand {
         commandName: "keychaind",
         abstract: "Keeps keychains for the programs that connect to it.",
         discussion: """
-            Programs find the service by its socket. While it runs, only the service opens the \
-            keychain. A program's access depends on its executable or sandbox, or with --system on \
-            its user id and systemd unit, never on what the program claims. A program that \
-            connects to a dedicated socket has the access of that socket. Without --system, the \
-            service serves the user who starts it.
+            Programs find the service by its socket, and the service opens the keychain for them. \
+            A program's access depends on its executable or sandbox, or with --system on its user \
+            id and systemd unit, never on what the program claims. A program that connects to a \
+            dedicated socket has the access of that socket. Without --system, the service serves \
+            the user who starts it.
 
             The service shuts down cleanly on SIGTERM, SIGINT and SIGHUP, and locks all keychains \
             on SIGUSR1. With socket activation, it takes its socket from systemd.
@@ -31,7 +31,9 @@ struct DaemonCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The folder of the keychain; with --system the folder of all keychains.",
-            discussion: "Default: $XDG_DATA_HOME/keychain; with --system, /var/lib/keychaind.",
+            discussion:
+                "Default: $KEYCHAIN_DIRECTORY or, if it isn't set, $XDG_DATA_HOME/keychain; with "
+                + "--system, /var/lib/keychaind.",
             valueName: "path"))
     var directory: String?
 

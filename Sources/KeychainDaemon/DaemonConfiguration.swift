@@ -48,10 +48,10 @@ package struct DaemonConfiguration: Sendable {
         /// The maximum duration of reading the entitlements of a program that has completed the
         /// handshake.
         package var rightsTime: Duration = .seconds(10)
-        /// The maximum number of unfinished handshakes of one user.
+        /// The maximum number of unfinished handshakes of one user at one socket.
         package var handshakesPerUser = 128
-        /// The maximum number of sockets that were passed to one user's callers and not yet
-        /// received.
+        /// The maximum number of sockets that were passed to one user's callers at one socket and
+        /// not yet received.
         package var untakenPerUser = 1024
         /// The maximum number of connections of one user.
         package var connectionsPerUser = 4096
@@ -61,8 +61,7 @@ package struct DaemonConfiguration: Sendable {
         package var connectionsKeptForFew = 512
         package var connectionsOfFew = 16
         /// The maximum number of requests of one connection that are carried out at once. Beyond
-        /// it, the service reads nothing more from the connection until the client has received an
-        /// answer.
+        /// it, the service reads nothing more from the connection until it has sent an answer.
         package var requestsPerConnection = 8
         package var subscriptionsPerConnection = 64
         /// The maximum number of requests of all connections that are carried out at once, not
@@ -83,8 +82,8 @@ package struct DaemonConfiguration: Sendable {
         /// How long an ending service waits for pending requests to be answered, before it closes
         /// the connections.
         package var endTime: Duration = .seconds(10)
-        /// The duration without connections after which the machine's service closes a user's
-        /// keychain.
+        /// The duration without connections and verifications after which the machine's service
+        /// closes a user's keychain, unless closing would lock it.
         package var idleTime: Duration = .seconds(600)
         /// The interval at which the service checks whether the registry has changed.
         package var registryInterval: Duration = .seconds(2)

@@ -1,7 +1,7 @@
 // KeychainServer: the service as a whole, from its locks to its connections.
 //   (1) The service reads requests of a caller only after it has identified the caller.
 //   (2) At its end, the service stops accepting connections and removes the sockets that it has
-//       created, carries out the requests that it has received, answers them as far as `endTime`
+//       created, carries out and answers the requests that it has received, as far as `endTime`
 //       permits, then closes the keychains.
 
 import Glibc
@@ -45,8 +45,9 @@ package final class KeychainServer: Sendable {
     ///   - credentialSocket: The same for the socket at which systemd requests credentials.
     ///   - ownSockets: File descriptors of dedicated sockets from the service manager, by name.
     ///   - log: Receives a line for each request.
-    /// - Throws: ``ServiceFailure`` if a lock is held by another service, or if a folder, a socket
-    ///   or the audit can't be used.
+    /// - Throws: ``ServiceFailure`` if a lock is held by another service, if a folder or a socket
+    ///   can't be used, or if the thread of the audit can't be started. An audit that can't be
+    ///   written is no error yet, see ``AuditTrail``.
     package init(
         _ configuration: DaemonConfiguration, socket: Int32? = nil, credentialSocket: Int32? = nil,
         ownSockets: [String: Int32] = [:], log: Logger
@@ -169,7 +170,7 @@ package final class KeychainServer: Sendable {
         try? group.syncShutdownGracefully()
     }
 
-    /// Locks every keychain that is unlocked and has a passcode.
+    /// Locks every keychain that is unlocked and has a passcode or another way to unlock it.
     package func lock() {
         let locked = keychains.lock(ifUnusedFor: nil)
         let noun = locked.count == 1 ? "keychain" : "keychains"
@@ -261,7 +262,7 @@ package final class KeychainServer: Sendable {
 
     /// Starts the periodic tasks: following the registry, logging counts of refusals, closing idle
     /// connections, locking and closing unused keychains, and verifying keychains that aren't
-    /// recorded as verified.
+    /// recorded as verified. A user's service also opens its keychain, so that it is verified.
     private func watch() {
         let limits = configuration.limits
         let workers = workers

@@ -15,7 +15,7 @@ final class LogQueue: Sendable {
         var lines: CircularBuffer<String> = []
         var byteCount = 0
         var lostCount = 0
-        /// Whether the thread has lines to write or is writing one.
+        /// Whether the thread has lines to write, is writing some, or waits for further ones.
         var isWriting = false
 
         mutating func append(_ line: String) {

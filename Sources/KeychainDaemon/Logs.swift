@@ -3,8 +3,9 @@
 //       duration and the peer. No log line contains a secret. None contains the value of an
 //       attribute, except that the line of a requested credential names it and its unit.
 //   (2) Log lines are either text for people or JSON for programs.
-//   (3) The message is fixed text of this service. Data from others, such as a path, is in a field,
-//       quoted and escaped, so that neither lines nor fields can be forged.
+//   (3) The message is text of this service, with at most numbers and hashes in it. Data from
+//       others, such as a path, is in a field, quoted and escaped, so that neither lines nor fields
+//       can be forged.
 
 import FoundationEssentials
 import Glibc
@@ -94,12 +95,12 @@ struct AuditLog: Sendable {
 
     func note(_ text: String) { log.notice("\(text)") }
 
-    /// Logs a notice. The reason may contain data from others.
+    /// Logs a notice. Only the reason may contain data from others.
     func note(_ message: String, reason: String) {
         log.notice("\(message)", metadata: ["reason": "\(reason)"])
     }
 
-    /// Logs an error. The message must be fixed text; the reason may contain data from others.
+    /// Logs an error. Only the reason may contain data from others.
     func problem(_ message: String, reason: String) {
         log.error("\(message)", metadata: ["reason": "\(reason)"])
     }
@@ -195,8 +196,7 @@ package struct DaemonLogHandler: LogHandler {
         return "{\(members.joined(separator: ","))}\n"
     }
 
-    /// Writes lines to standard error in one call and under a lock, so that the lines of several
-    /// threads don't mix.
+    /// Writes lines to standard error under a lock, so that the lines of several threads don't mix.
     package static let writeToStandardError: @Sendable (String) -> Void = { lines in
         standardError.withLock { _ in write(lines, to: STDERR_FILENO) }
     }

@@ -162,8 +162,8 @@ extension KeychainEngine {
 
     /// Whether a folder holds a keychain. Nothing is created.
     ///
-    /// - Throws: `notAvailable` if the folder has no database and no keybag, and can't be examined
-    ///   or is accessible to other users.
+    /// - Throws: If the folder has no database and no keybag: `notAvailable` if it isn't a folder,
+    ///   belongs to another user or is accessible to other users; the error of examining it.
     package static func isPresent(in directory: String) throws(KeychainFailure) -> Bool {
         let folder = StoreFolder(path: directory).located
         if folder.exists(.database) || folder.exists(.keybag) { return true }

@@ -4,14 +4,15 @@
 //   (2) A key's authorization value is opened for one use of the key. Like the secret of an item,
 //       it is encrypted under the key of its protection class, and opening it requires whatever the
 //       key's constraints require.
-//   (3) No lock is held while the hardware works.
-//   (4) A row of such a key holds a blob and nothing else. The format of the blob is checked when
-//       the row is added, and the access control in the row doesn't change afterwards. Reading the
-//       row's secret therefore requires no authentication: the blob's constraints are enforced when
-//       the key is used.
+//   (3) No lock of the keychain is held while the hardware makes or uses a key.
+//   (4) The secret of a row of such a key is a blob. Its format is checked when the row is added,
+//       and neither the blob nor the access control in the row changes afterwards. Reading the blob
+//       requires no authentication, because its constraints are enforced when the key is used.
 //   (5) The database records for which classes blobs were made. When the keys of these classes are
 //       rotated, the old ones are kept as retired keys.
 //   (6) The row has the protection class and the constraints of its key.
+//   (7) Requests to make or use a key are logged with their name and status only: they have no
+//       shape.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -155,8 +156,8 @@ extension KeychainEngine {
         }
     }
 
-    /// The keys of a class. If they aren't available, checks first whether another process has
-    /// changed the keybag, for example by removing the passcode.
+    /// The keys of a class. If they aren't available and another process has changed the keybag,
+    /// for example by removing the passcode, adopts that keybag and tries again.
     private func presentKeys(
         for protection: ProtectionClass
     ) throws(KeychainFailure) -> ClassKeys {
@@ -173,8 +174,6 @@ extension KeychainEngine {
             keychainID: store.keychainID, reference: blob.identifier,
             protection: blob.protection, itemClass: .key, constraints: blob.constraints)
     }
-
-    // The log contains only the name and the status of these requests: they have no shape.
 }
 
 // MARK: - Rows
@@ -193,7 +192,7 @@ extension KeychainEngine {
     }
 
     /// Refuses a new item that claims to be a hardware key and whose data isn't a blob with its
-    /// properties.
+    /// properties, or that is synchronizable. Without data it is accepted.
     func checkBlob(
         _ data: Data?, _ record: ItemRecord, _ protection: ProtectionClass
     ) throws(KeychainFailure) {
@@ -213,8 +212,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Refuses to change the properties that a hardware key was made with, and to turn another item
-    /// into a hardware key.
+    /// Refuses to change the data or the properties that a hardware key was made with, to make one
+    /// synchronizable, and to turn another item into a hardware key or the reverse.
     func checkChange(
         to opened: OpenedRow, _ changes: ItemChanges, _ record: ItemRecord
     ) throws(KeychainFailure) {

@@ -1,6 +1,7 @@
 // KeychainEngine: one keychain, opened in this process with the given options.
-//   (1) A request is authorized first, then carried out in one transaction.
-//   (2) Every response about an item is made only from a row whose tags were checked.
+//   (1) A request about items is authorized before it reads or changes any. Its changes are one
+//       transaction.
+//   (2) Every item in an answer comes from a row whose tags were checked.
 //   (3) The keys in memory are protected by the lock of the key ring, which is never held during
 //       input or output.
 //   (4) A request uses the same database and the same keys from start to end. If a rotation
@@ -26,10 +27,11 @@ package final class KeychainEngine: RequestHandler {
     private let lease: StoreFolder.Lease?
     /// `nil` if this program was built without synchronization.
     let synchronization: (any SynchronizationAnswerer)?
-    /// Receives requests about items and hardware keys with the names of their attributes, and
-    /// warnings; never attribute values.
+    /// Receives requests about items and hardware keys, with the names of the items' attributes,
+    /// and messages about the keychain, such as warnings; never attribute values.
     let log: Logger
-    /// The number of attempts to open a secret since the engine was opened. Tests compare it with
+    /// The number of items' secrets that were opened, or found damaged, since the engine was
+    /// opened, without those of rows that were only sealed again or put back. Tests compare it with
     /// the number of secrets that were requested.
     let openedSecrets = Atomic<Int>(0)
 
@@ -57,10 +59,10 @@ package final class KeychainEngine: RequestHandler {
     ///     that a sealed device key requires.
     /// - Returns: The keychain. It is unlocked if neither a passcode nor another way to unlock it
     ///   is set, or if the credential unlocks it.
-    /// - Throws: `notAvailable` if it is damaged, belongs to another user, or has to be converted
-    ///   first; `invalidKeychain` if the device key is missing or doesn't open the keybag;
-    ///   `wrongVersion` if its format is newer; `readOnly`; `diskFull`. In these cases no item is
-    ///   changed.
+    /// - Throws: `notAvailable` if it is damaged, belongs to another user, is being recovered, or
+    ///   needs its passcode for a conversion; `decode` if an item can't be converted;
+    ///   `invalidKeychain` if the device key is missing or doesn't open the keybag; `wrongVersion`
+    ///   if its format is newer; `readOnly`; `diskFull`. In these cases no item is changed.
     package static func open(
         directory: String, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> KeychainEngine {
@@ -88,7 +90,7 @@ package final class KeychainEngine: RequestHandler {
     /// - Parameters:
     ///   - memory: The memory that holds the keychain. Engines on the same memory see the same
     ///     items, and each has its own lock state.
-    ///   - options: The clock, and the cost of new passcodes.
+    ///   - options: The options. Those that concern files have no effect.
     /// - Returns: The keychain.
     /// - Throws: `allocate` if there is not enough memory.
     package static func open(
@@ -201,15 +203,15 @@ package final class KeychainEngine: RequestHandler {
 package struct EngineOptions: Sendable {
     /// The current time, in seconds since 2001-01-01 00:00:00 UTC.
     package var now: @Sendable () -> Double
-    /// The cost of new passcode slots. An existing slot keeps its cost until a rotation or a
-    /// conversion creates it again.
+    /// The cost of new passcode slots. An existing slot keeps its cost until a change of the
+    /// passcode, a rotation or a conversion replaces it.
     package var passcodeCost: PasscodeCost {
         get { chosenPasscodeCost ?? .ofThisMachine }
         set { chosenPasscodeCost = newValue }
     }
     /// `nil` to use the cost measured on this machine.
     private var chosenPasscodeCost: PasscodeCost?
-    /// The minimum strength of new passcodes.
+    /// The minimum length of new passcodes, unless a request allows weak ones.
     package var passcodePolicy: PasscodePolicy
     /// The cost of application passwords, which is paid each time a secret is opened or sealed with
     /// one. Stored secrets keep the cost they were sealed with.
@@ -217,11 +219,12 @@ package struct EngineOptions: Sendable {
     /// The chip that keeps keys, if there is one.
     package var hardware: (any KeyHardware)?
     /// The identity of this machine. If a keychain is bound to it, *this device only* items can be
-    /// opened on this machine only.
+    /// opened on other machines only with a recovery code.
     package var machine: Machine
     /// Returns the credential with which a service unlocks the keychain without a user. It is
-    /// called when a locked keychain that has a slot for a credential is opened, and by rotations,
-    /// which keep that slot.
+    /// called when a locked keychain that has a slot for a credential is opened, also after a
+    /// rotation by another process; by a recovery that was given no way in; and by rotations, which
+    /// keep that slot.
     package var credential: @Sendable () -> SecretBytes?
     /// Creates the object that answers the messages of synchronization for one keychain. Returns
     /// `nil` in a program that was built without synchronization.
@@ -235,7 +238,8 @@ package struct EngineOptions: Sendable {
     /// The path of a folder without a keychain, if this is an empty keychain in memory that answers
     /// in its place. The status reported is then that of the folder.
     package var absentFolder: String?
-    /// Receives requests about items and hardware keys with their shape and status, and warnings.
+    /// Receives requests about items and hardware keys, with the requests' shape and status, and
+    /// messages about the keychain, such as warnings.
     package var log: Logger
     /// Called now and then with the progress of converting a keychain of an earlier version.
     package var conversionProgress: @Sendable (RequestProgress) -> Void
@@ -264,7 +268,7 @@ package struct EngineOptions: Sendable {
     }
 
     /// Options for tests: key derivations that cost almost nothing and protect nothing, no minimum
-    /// strength of passcodes, and verification only on request.
+    /// length of passcodes, and verification only on request.
     package static let testing = EngineOptions(
         passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1), passcodePolicy: .weak,
         applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),

@@ -41,8 +41,7 @@ package enum EmbeddedKeychain {
     }
 
     /// The keychain of this process, with the access groups of its entitlements.
-    /// - Throws: `missingEntitlement` if the entitlements contain no group, and the errors of
-    ///   opening.
+    /// - Throws: The errors of ``location(_:)`` and ``entitlements(_:)``, and those of opening.
     package static func connection() throws(KeychainFailure) -> ProcessConnection {
         if let connection = current.withLock({ $0 }) { return connection }
         let connection = ProcessConnection(

@@ -55,8 +55,9 @@ package struct KeychainChoice: Hashable, Sendable {
     ) throws(KeychainFailure) -> String {
         guard let folder = context.runtimeFolder.path else {
             throw .param(
-                "This user has no runtime folder: XDG_RUNTIME_DIR isn't set to an absolute path, "
-                    + "and there is no folder in /run/user that only this user can enter.")
+                "This user has no runtime folder: XDG_RUNTIME_DIR isn't an absolute path, or it "
+                    + "isn't set and there is no folder in /run/user that only this user can "
+                    + "enter.")
         }
         return ownSocket(name, beside: RuntimeFolder.socket(in: folder))
     }
@@ -196,8 +197,8 @@ package struct ChoiceContext: Sendable {
             guard exists(RuntimeFolder.socket(in: folder)) else { return (nil, false) }
             throw .param(
                 "XDG_RUNTIME_DIR isn't set, and \(folder) contains the socket of a keychain "
-                    + "service but can be entered by other users. Choose the keychain by setting "
-                    + "XDG_RUNTIME_DIR or \(KeychainChoice.variable).")
+                    + "service but belongs to another user or can be entered by others. Choose the "
+                    + "keychain by setting XDG_RUNTIME_DIR or \(KeychainChoice.variable).")
         }
     }
 
@@ -285,8 +286,8 @@ package enum ProcessKeychain {
     private static let clients = Mutex<[String: ServiceClient]>([:])
 
     /// The keychain, and the access groups that this program has there.
-    /// - Throws: `missingEntitlement` if the entitlements contain no group, or the reason why the
-    ///   keychain can't be opened or reached.
+    /// - Throws: `missingEntitlement` if the entitlements can't be read; `param` if none can be
+    ///   chosen; or the reason why the keychain can't be opened or reached.
     package static func connection() throws(KeychainFailure) -> ProcessConnection {
         switch try KeychainChoice.current().mode {
         case .embedded: return try EmbeddedKeychain.connection()

@@ -1,5 +1,5 @@
-// SocketNote: a note that a service writes about its socket to the lock file beside it. By the note
-// and the lock, a program recognizes that the service has ended.
+// SocketNote: a note that a user's service writes about its main socket to the lock file beside it.
+// By the note and the lock, a program recognizes that the service has ended.
 //   (1) A service holds the lock from before it creates the socket until after it has removed it,
 //       or until it ends for any reason. So if a note names a socket and its lock is free, the
 //       socket was left behind.
@@ -15,8 +15,8 @@ package struct SocketNote: Hashable, Sendable {
     package let folder: String
     private let device: UInt64
     private let inode: UInt64
-    /// When the socket was created. This distinguishes it from later files, to which many file
-    /// systems give the inode number of a removed one.
+    /// The change time of its inode. This distinguishes the socket from later files, to which many
+    /// file systems give the inode number of a removed one.
     private let changed: Int64
 
     /// The note about an existing socket.

@@ -2,8 +2,9 @@
 //   (1) On Apple platforms this is the only handler outside of tests, and it calls the system's
 //       functions. On Linux it calls those of KeychainServices, and only test code contains it, so
 //       that the tests run the same code as on Apple platforms.
-//   (2) Apple's functions return only a status, so on Apple platforms the cause of a failure is
-//       inferred from the status. On Linux, this package's functions also report the cause.
+//   (2) Apple's SecItem functions return only a status, so on Apple platforms the cause of a
+//       failure is inferred from the status. On Linux, this package's functions also report the
+//       cause.
 //   (3) The functions determine the caller's access groups and prompt the user themselves, with an
 //       authentication context if one was passed. A request's authorization is ignored.
 //   (4) The functions don't report how many items an update or deletion affected. If the query is

@@ -59,7 +59,8 @@ enum SecItemQuery {
         return search
     }
 
-    /// The dictionary of a new item. It requests the attributes of the added item.
+    /// The dictionary of a new item. It requests the attributes and the persistent reference of the
+    /// added item.
     static func addition(_ item: NewItem) throws(KeychainFailure) -> Dictionary {
         guard !item.isTombstone, !item.keepsExisting else { throw SecItemHandler.unimplemented }
         var addition = try dictionary(item.itemClass, item.attributes)

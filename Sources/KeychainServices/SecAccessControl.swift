@@ -184,9 +184,9 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// All conditions are required. This is the default.
     public static let and = SecAccessControlCreateFlags(rawValue: 1 << 15)
 
-    /// The conditions apply to a private key. A hardware key can't be used without this flag, and
-    /// the conditions apply to every use of it. A software key is read before it is used, so its
-    /// conditions apply to reading it, with or without this flag.
+    /// The conditions apply to a private key. A hardware key with an access control can't be used
+    /// without this flag, and the conditions apply to every use of it. A software key is read
+    /// before it is used, so its conditions apply to reading it, with or without this flag.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
 
     /// An application-specific password, which is used in encrypting the secret. No other condition

@@ -37,8 +37,8 @@ final class ChipAccess: Sendable {
         }
     }
 
-    /// Runs a query on the connection, with retries. It chooses a storage key itself if it needs
-    /// one.
+    /// Runs a query on the connection, with retries. The query itself chooses a storage key if it
+    /// needs one.
     func query<Value: Sendable>(
         _ question: (TSSConnection) throws(ResponseFailure) -> Value
     ) throws(KeychainFailure) -> Value {

@@ -26,7 +26,8 @@ enum ObjectKind: Hashable, CaseIterable {
 
     /// TPMA_OBJECT. No object can be duplicated to another chip or under another parent. Wrong
     /// authorizations don't count towards a lockout of the chip: the authorization value of a key
-    /// is 32 random bytes, which can't be guessed, and that of sealed bytes is empty.
+    /// is 32 random bytes, which can't be guessed, and those of the storage key and of sealed bytes
+    /// are empty.
     var attributes: UInt32 {
         let always =
             TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_USERWITHAUTH

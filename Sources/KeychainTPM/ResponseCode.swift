@@ -131,8 +131,8 @@ extension KeychainFailure {
             case .badPoint: .param("The public key is not a point on the curve P-256.")
             case .busy:
                 .busy(
-                    "The TPM is in use by other programs (\(text)). Try again. With /dev/tpmrm0 "
-                        + "each program has its own slots in the chip.")
+                    "The TPM is busy or in use by other programs (\(text)). Try again. With "
+                        + "/dev/tpmrm0 each program has its own slots in the chip.")
             case .lockedOut:
                 .busy(
                     "The TPM is locked after too many wrong passwords. It unlocks by itself after "

@@ -171,8 +171,8 @@ extension TestKeychain {
     /// - Parameters:
     ///   - fault: The fault.
     ///   - operations: The operations to affect, or `nil` for the fault's default operations.
-    ///     ``Fault/stop(_:)`` and ``Fault/diskFull`` have no effect on searches and on Secure
-    ///     Enclave keys.
+    ///     ``Fault/stop(_:)`` and ``Fault/diskFull`` have no effect on ``Operations/search`` and
+    ///     ``Operations/secureEnclave``.
     ///   - skipped: The number of occasions to skip before the fault first occurs, 0 or more.
     ///   - count: The number of times that the fault occurs, 0 or more. If `nil`, it occurs until
     ///     ``removeFaults()`` is called.

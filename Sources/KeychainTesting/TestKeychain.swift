@@ -83,8 +83,9 @@ public final class TestKeychain: Sendable {
             connection: { self.connection })
     }
 
-    /// The same database, with every request converted to a dictionary for `SecItemAdd` and the
-    /// other SecItem functions, as `Keychain` does on Apple platforms.
+    /// The same database, with every request about items or Secure Enclave keys converted to calls
+    /// of `SecItemAdd` and the other SecItem and SecKey functions, as `Keychain` does on Apple
+    /// platforms.
     ///
     /// Run your tests with both databases to verify that your code works the same way on both
     /// paths.
@@ -128,8 +129,8 @@ public final class TestKeychain: Sendable {
     /// new items.
     ///
     /// The default is the single group `default`, that of programs without entitlements. No other
-    /// program shares it here, so a deletion that specifies only the class deletes all items. If
-    /// the array is empty, every operation fails with `missingEntitlement`
+    /// program shares it here, so a deletion that specifies only the class deletes all of its
+    /// items. If the array is empty, every operation on items fails with `missingEntitlement`
     /// (`errSecMissingEntitlement`, -34018). A new value takes effect with the next operation;
     /// within ``withSecItem(_:)``, with the next call of that function.
     public var accessGroups: [String] {

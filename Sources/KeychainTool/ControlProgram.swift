@@ -3,7 +3,7 @@
 //       everything else goes to standard error.
 //   (2) An error message begins with the tool's name and, where the user can do something, says
 //       what. It is one line, unless it lists items, or the usage follows because the arguments are
-//       wrong. The helper `security` has the messages of macOS's program instead.
+//       wrong. The messages of the helper `security` follow those of macOS's program instead.
 
 import ArgumentParser
 import Glibc
@@ -55,7 +55,8 @@ package enum ControlProgram {
         }
     }
 
-    /// Prints requested help on standard output, and errors in the arguments on standard error.
+    /// Prints requested help or the version on standard output, and errors in the arguments on
+    /// standard error.
     private static func end(with error: any Error) -> ControlStatus {
         let text = RootCommand.fullMessage(for: error)
         guard RootCommand.exitCode(for: error) == .success else {

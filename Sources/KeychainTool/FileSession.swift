@@ -28,7 +28,9 @@ struct FileSession {
     }
 
     /// If a passcode is set, reads it and unlocks the keychain, so that as much as possible can be
-    /// checked. If no passcode can be obtained, the keychain stays locked.
+    /// checked or restored. If no passcode can be obtained, the keychain stays as it is.
+    ///
+    /// - Throws: `authFailed` if the passcode is wrong.
     func unlockIfPossible() throws {
         if engine.hasPasscodeSlot { _ = try session.unlock() }
     }

@@ -11,7 +11,7 @@ struct ItemSaving {
     let keys: Attributes
     var remarks: Attributes = [:]
     /// The access group. With `nil`, an existing item of any group is changed, and a new item goes
-    /// into the first group of the entitlements.
+    /// into the first group of the entitlements or, without entitlements, into the group "default".
     var group: String?
     /// With `nil`, an existing item of either kind is changed, and a new item is not
     /// synchronizable.
@@ -44,7 +44,10 @@ struct ItemSaving {
             .failure, "Other processes keep changing the item. Nothing was changed. Try again.")
     }
 
-    /// The item that has exactly this name, or `nil` if there is none.
+    /// The item that has exactly this name, or `nil` if there is none that can be read.
+    ///
+    /// - Throws: ``ControlFailure`` if several items have the name, in different groups or as
+    ///   synchronizable and other items.
     func existing(_ session: KeychainSession) throws -> ItemSnapshot? {
         let query = ItemQuery(
             itemClass: itemClass, attributes: keys, accessGroup: group,
@@ -53,7 +56,8 @@ struct ItemSaving {
         do {
             found = try session.find([query])
         } catch let failure as KeychainFailure where failure.status == .decode {
-            // The existing item can't be read. Adding the new one sets it aside.
+            // The existing item is damaged or was lost. Adding the new one sets a damaged one
+            // aside.
             return nil
         }
         let same = found.filter { item in

@@ -23,8 +23,8 @@ enum KeychainPlace {
             groups: try ProcessKeychain.entitlements().accessGroups)
     }
 
-    /// Runs `opening`. If the keychain has an earlier format version, shows the progress of its
-    /// conversion.
+    /// Runs `opening`. If it makes this process convert a keychain from an earlier format version,
+    /// shows the progress at a terminal.
     static func showingConversion<Result>(
         _ opening: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -49,8 +49,8 @@ enum KeychainPlace {
         return ProcessKeychain.client(for: socket)
     }
 
-    /// Whether a keychain exists. This doesn't create one. A service creates its keychain when it
-    /// starts.
+    /// Whether a keychain exists. This doesn't create one. With a service, the result is `true`,
+    /// because the service creates a missing keychain at the first request.
     static func holdsKeychain() throws(KeychainFailure) -> Bool {
         if try service() != nil { return true }
         return try holdsKeychain(folder().directory)

@@ -12,7 +12,8 @@ import KeychainCore
 extension KeychainSession {
     /// Returns the one item that a selection matches, with its secret.
     ///
-    /// - Throws: ``ControlFailure`` if the user can't provide what the item requires.
+    /// - Throws: The errors of ``findOne(_:includesData:hasClassAndLabel:)``; ``ControlFailure`` if
+    ///   what the item requires isn't provided; and `authFailed` if it is wrong.
     func openOne(_ queries: [ItemQuery]) throws -> ItemSnapshot {
         do {
             return try findOne(queries, includesData: true)
@@ -30,7 +31,8 @@ extension KeychainSession {
         }
     }
 
-    /// Runs `body`, and repeats it with the authentication that it turns out to require.
+    /// Runs `body`, and repeats it with the authentication that it turns out to require. If a typed
+    /// application password is wrong, asks again, three times in all.
     func authenticating<Result>(
         _ body: (Authorization) throws(KeychainFailure) -> Result
     ) throws -> Result {

@@ -1,10 +1,11 @@
 // KeychainSession: an opened keychain, and the user or descriptor that can unlock it.
 //   (1) The tool acts for the keychain's owner: it requests every access group. A service may grant
-//       it only some. New items go into the first group of the entitlements, or into the group
-//       "default".
+//       it only some. New items go into the first group of the entitlements or, without
+//       entitlements, into the group "default".
 //   (2) `unlocking` prompts the user only after a request failed because something is locked. If
 //       the request fails again after a correct passcode, the user is not prompted again. `unlock`
-//       prompts whenever it is called, and `givenPasscode` unless the passcode is known.
+//       prompts whenever it is called, and `givenPasscode` unless the passcode is known. With a
+//       descriptor for the passcode, they read it there instead.
 
 import KeychainRuntime
 import KeychainCrypto
@@ -22,7 +23,8 @@ struct KeychainSession {
         self.init(passcode, try KeychainPlace.opened())
     }
 
-    /// Opens the existing keychain. Returns `nil` if there is none.
+    /// Opens the existing keychain. Returns `nil` if there is none. With a service, there always is
+    /// one, see ``KeychainPlace/holdsKeychain()``.
     init?(existing passcode: PasscodeSource) throws {
         guard try KeychainPlace.holdsKeychain() else { return nil }
         self.init(passcode, try KeychainPlace.opened())
@@ -47,8 +49,8 @@ struct KeychainSession {
         caller = AccessGroups(opened.groups.names + [AccessGroups.wildcard])
     }
 
-    /// Closes the keychain after a change, so that its write-ahead log is checkpointed now and
-    /// later processes don't have to read it.
+    /// Closes the keychain after a change, so that its write-ahead log is checkpointed and later
+    /// processes don't have to read it. A service keeps its keychain open.
     func close() {
         keychain.close()
     }
@@ -159,7 +161,8 @@ struct KeychainSession {
                 case .failure(let failure) where failure.status == .itemNotFound:
                     break
                 case .failure(let failure) where failure.status == .decode:
-                    // A damaged item of one class must not hide the intact items of another.
+                    // A damaged item that matches one query must not hide the intact items that
+                    // match another.
                     damage = failure
                 case .failure(let failure):
                     throw failure
@@ -170,11 +173,12 @@ struct KeychainSession {
         }
     }
 
-    /// Whether a search with these queries has skipped damaged items.
+    /// Whether a search with these queries has skipped damaged items. Without a service, all damage
+    /// that was reported in this process counts.
     ///
     /// The engine of a service reports them only in the service's log. But a search without a match
     /// fails if it reaches a damaged item. So each query is repeated for a creation date that no
-    /// item has. The index doesn't contain this date, so the search reaches the same items.
+    /// item has. The index contains no creation dates, so the search reaches the same items.
     func hasSkippedDamage(_ queries: [ItemQuery]) -> Bool {
         guard case .service = keychain else { return EngineLog.tellsOfDamage }
         return queries.contains { query in

@@ -1,4 +1,4 @@
-// Frames: the framing of messages on a connection, and the limits that both ends enforce.
+// Frames: the framing of messages on a connection, and the limits that one or both ends enforce.
 //   (1) A handshake precedes the first frame. The service sends it over the socket that the client
 //       created, together with the descriptor of a new socket; the client sends it back over the
 //       new socket. The kernel attaches the credentials of the sending process, which proves that
@@ -82,7 +82,8 @@ package enum WireLimits {
     /// The maximum size of a client's first message in bytes. It is small, because the service
     /// doesn't trust the client before that message.
     package static let helloByteCount = 1024
-    /// The maximum size of one message in bytes, enough for the largest secret with its attributes.
+    /// The maximum size of one message in bytes. It limits the secrets that a client can save,
+    /// because a request is one message.
     package static let messageByteCount = 64 << 20
     /// The maximum number of an answer's bytes in one message. A longer answer is sent in several
     /// messages.

@@ -15,7 +15,8 @@ package enum ServiceMessage: UInt8, Sendable {
     case answer = 0
     /// A part of the answer; more parts follow. The body is its bytes.
     case part = 1
-    /// The request was not carried out. The body is a `KeychainFailure`.
+    /// The request failed, or, with the id 0, the connection did. The body is a `KeychainFailure`.
+    /// Nothing was changed, unless the failure says otherwise.
     case failure = 2
     /// The progress of a long request. The body is a `RequestProgress`.
     case progress = 3

@@ -24,8 +24,8 @@ extension Keychain {
     /// the user can't be asked for it, it fails with ``KeychainError/Code/authFailed``.
     ///
     /// ``userPresence`` and ``devicePasscode`` require a passcode: while the keychain has neither a
-    /// passcode nor, on Linux, another way to unlock it, adding the item fails with
-    /// ``KeychainError/Code/authFailed``. An access control can be combined with every
+    /// passcode nor, on Linux, another way to unlock it, saving an item with this access control
+    /// fails with ``KeychainError/Code/authFailed``. An access control can be combined with every
     /// accessibility. A synchronizable item can't have an access control: saving it fails with
     /// ``KeychainError/Code/param``.
     ///
@@ -45,12 +45,14 @@ extension Keychain {
         public static let devicePasscode = AccessControl(.devicePasscode)
 
         /// The user is recognized by biometric hardware (`biometryAny`). On Linux no such hardware
-        /// is supported: the item can be added, but opening it fails.
+        /// is supported: the item can be added, but opening it fails with
+        /// ``KeychainError/Code/notAvailable``, or with
+        /// ``KeychainError/Code/interactionNotAllowed`` if the user must not be asked.
         public static let biometryAny = AccessControl(.biometryAny)
 
         /// The user is recognized by biometric hardware, and the enrollment is the same as when the
         /// item was saved (`biometryCurrentSet`). After the enrollment has changed, opening the
-        /// item fails with ``KeychainError/Code/dataNotAvailable``.
+        /// item fails with ``KeychainError/Code/dataNotAvailable``. For Linux, see ``biometryAny``.
         public static let biometryCurrentSet = AccessControl(.biometryCurrentSet)
 
         /// A password that the program defines and that the item's encryption depends on

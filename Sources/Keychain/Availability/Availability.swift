@@ -22,7 +22,9 @@ extension Keychain {
             /// authentication. On Linux, it is unknown before the first unlock whether the item
             /// exists.
             public static let locked = State(rawValue: "locked")
-            /// The program or its user lacks permission to read it. Waiting does not help.
+            /// The program or its user lacks permission to read it, or the context that was passed
+            /// to `authenticating(with:)` is invalid or has a wrong application password. Waiting
+            /// does not help.
             public static let denied = State(rawValue: "denied")
             /// The keychain or item is damaged. Nothing was deleted. Waiting does not help.
             public static let damaged = State(rawValue: "damaged")

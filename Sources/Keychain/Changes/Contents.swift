@@ -12,9 +12,9 @@ extension Keychain {
         /// successful listing.
         public let items: [Item]
 
-        /// The differences from the items of the previous element. Deletions come first, and then
-        /// the other changes, in the order of modification dates. Empty in the first element, and
-        /// in one that contains an error.
+        /// The differences from the items of the previous element: first the deletions and then the
+        /// other changes, both in the order of modification dates. Empty in an element that
+        /// contains an error, and in the first element that does not.
         public let changes: [Change]
 
         /// The reason that the items can't be listed now, or `nil` if they can. Code

@@ -25,9 +25,9 @@ extension Keychain {
     ///   reported. A slow consumer never blocks a writer, and uses memory for one list only.
     /// - Saving a value that equals the existing one counts as an update.
     /// - While the items can't be listed, because one of them is locked or the keychain is damaged,
-    ///   one element reports the reason, and another one follows whenever the reason changes. Once
-    ///   the items can be listed again, an element follows with the changes made in the meantime,
-    ///   even if there were none.
+    ///   one element reports the error, and another one follows whenever the code of the error
+    ///   changes. Once the items can be listed again, an element follows with the changes made in
+    ///   the meantime, even if there were none.
     /// - The sequence ends only when its task is canceled.
     ///
     /// On Linux, the sequence reports the changes of all processes. Apple platforms provide no
@@ -35,9 +35,9 @@ extension Keychain {
     /// this package; a lock, or a change by another process, is noticed only at the next change
     /// that this process makes. On all platforms, a failed listing is repeated every two seconds.
     ///
-    /// Each change of the database, including changes by other programs, causes a listing of this
-    /// keychain's items. Each iteration is independent, and nothing is opened or read before it
-    /// begins.
+    /// Each change of the database that is noticed, even if it affects other items only, causes a
+    /// listing of this keychain's items. Each iteration is independent, and nothing is opened or
+    /// read before it begins.
     ///
     /// - Returns: A sequence that can be iterated any number of times.
     ///
@@ -90,8 +90,8 @@ extension Keychain {
                 await next(isolation: nil)
             }
 
-            /// Reads the items. If the task is canceled, nothing is read and the next wait ends the
-            /// sequence.
+            /// Reads the items. If the task is canceled before the read starts, nothing is read and
+            /// the next wait ends the sequence.
             private static func read(
                 _ reader: ContentsReader, _ follower: ChangeFollower
             ) async -> (Contents?, ContentsReader) {

@@ -26,8 +26,8 @@ extension Keychain {
     ///   requires it is therefore unavailable, unless, on Linux, the context that was passed to
     ///   `authenticating(with:)` remembers it.
     /// - While the item can't be read, because it is locked or damaged, one element reports the
-    ///   reason, and another one follows whenever the reason changes. Once the item can be read
-    ///   again, its state follows, even if it is the same as before.
+    ///   error, and another one follows whenever the code of the error changes. Once the item can
+    ///   be read again, its state follows, even if it is the same as before.
     /// - If the bytes of the item are not a value of this type, the element that reports the change
     ///   contains the error.
     /// - The sequence ends only when its task is canceled.
@@ -104,8 +104,8 @@ extension Keychain {
                 state.decoded(key, access)
             }
 
-            /// Reads the item. If the task is canceled, nothing is read and the next wait ends the
-            /// sequence.
+            /// Reads the item. If the task is canceled before the read starts, nothing is read and
+            /// the next wait ends the sequence.
             private static func read(
                 _ reader: ItemReader, _ follower: ChangeFollower
             ) async -> (KeychainState<Data>?, ItemReader) {

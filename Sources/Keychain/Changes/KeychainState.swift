@@ -19,9 +19,10 @@ public enum KeychainState<Value: Sendable>: Sendable {
     /// There is no value.
     case absent
 
-    /// The keychain can't return the value; the error contains the reason. Code
-    /// ``KeychainError/Code/interactionNotAllowed`` means that the item is locked or requires
-    /// authentication. On Linux before the first unlock, it doesn't mean that the item exists.
+    /// The keychain can't return the value, or the stored bytes are not a value of this type; the
+    /// error contains the reason. Code ``KeychainError/Code/interactionNotAllowed`` means that the
+    /// item is locked or requires authentication. On Linux before the first unlock, it doesn't mean
+    /// that the item exists.
     case unavailable(KeychainError)
 
     /// The value, or `nil` if it is absent or unavailable.

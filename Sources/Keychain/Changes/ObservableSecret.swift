@@ -72,11 +72,11 @@ public final class ObservableSecret<Value: Sendable>: Observable {
     /// now. Use ``state`` to distinguish these cases.
     public var value: Value? { state?.value }
 
-    /// The most recent error: that of the last failed save or deletion or, if there is none, the
-    /// reason that the value can't be read. `nil` once a save or deletion has succeeded and the
-    /// value can be read.
+    /// The error of the last failed save or deletion, until one succeeds. Otherwise the reason that
+    /// the value can't be read, or `nil` if there is none.
     ///
-    /// An error in one object is visible in all objects for the same secret.
+    /// All objects for the same secret show the same error, except that only objects whose value
+    /// type doesn't match the stored bytes show that they can't be decoded.
     public var error: KeychainError? { shared.writeError ?? state?.error }
 
     /// Whether a save or deletion is in progress or waiting.
@@ -123,7 +123,7 @@ public final class ObservableSecret<Value: Sendable>: Observable {
     /// Shows a value immediately and saves it in the background. `nil` deletes the value.
     ///
     /// If this fails, the previous state is restored and the error is in ``error``. If values are
-    /// assigned faster than they are saved, intermediate values are skipped, but never the last
+    /// assigned faster than they are saved, intermediate values can be skipped, but never the last
     /// one.
     ///
     /// - Parameter value: The secret, or `nil` to delete it.

@@ -44,7 +44,7 @@ final class SharedObservation {
         let access: ItemAccess
         /// `nil` to delete the item.
         let contents: ItemChanges?
-        /// `nil` if no task waits for the write, in which case a newer write can replace it.
+        /// `nil` if no task waits for the write, in which case a later assignment can replace it.
         let continuation: CheckedContinuation<Bool, any Error>?
 
         var state: KeychainState<Data> { contents?.data.map { .value($0) } ?? .absent }

@@ -132,7 +132,8 @@ extension KeychainDatabase {
 
     /// Removes the passcode and every other way to unlock the database, which is then always
     /// unlocked, and permanently deletes all items with accessibility
-    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Damaged ones are set aside.
+    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Those that are damaged or bound to
+    /// another machine are set aside instead.
     ///
     /// - Parameter passcode: The current passcode.
     /// - Returns: The number of deleted items.
@@ -150,7 +151,8 @@ extension KeychainDatabase {
 
     /// Removes the passcode and every other way to unlock the database, which is then always
     /// unlocked, and permanently deletes all items with accessibility
-    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Damaged ones are set aside.
+    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Those that are damaged or bound to
+    /// another machine are set aside instead.
     ///
     /// - Parameter passcode: The current passcode, which is encoded as UTF-8.
     /// - Returns: The number of deleted items.

@@ -44,7 +44,8 @@ extension KeychainDatabase {
         /// The number of items of all classes and access groups, including the tombstones that
         /// deleted synchronizable items leave.
         public let itemCount: Int
-        /// The number of items that were set aside because they are, or may be, damaged.
+        /// The number of items that were set aside, for example because they are damaged, or
+        /// because a recovery can't tell whether they had been deleted.
         public let setAsideCount: Int
         /// The size of the database file and its log in bytes, or 0 for a database in memory.
         public let byteCount: Int

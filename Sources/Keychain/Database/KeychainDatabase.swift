@@ -154,8 +154,8 @@ public struct KeychainDatabase: Sendable {
     ///    `/run/user/UID`, if it exists and was not left behind by a service that has ended.
     ///    Operations fail instead if that service had a keychain other than the one of embedded
     ///    mode, or if other users can enter `/run/user/UID`.
-    /// 5. The socket `/run/keychaind/socket`, if it exists. If the user's own service has served a
-    ///    keychain before, operations fail instead.
+    /// 5. The socket `/run/keychaind/socket`, if it exists. If the user's own service has served
+    ///    the keychain of embedded mode before, operations fail instead.
     ///
     /// If none applies, the program uses embedded mode.
     ///

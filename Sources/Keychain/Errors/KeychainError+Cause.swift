@@ -19,8 +19,9 @@ extension KeychainError {
         /// Stored bytes are missing or differ from what was written. The user has to investigate.
         public static let damage = Cause(rawValue: "damage")
         /// Permissions are wrong: a file or socket of the keychain belongs to another user, is
-        /// accessible to other users or is not accessible to this one, or the program lacks an
-        /// entitlement. The user has to correct this.
+        /// accessible to other users or is not accessible to this one, the program lacks an
+        /// entitlement, or the TPM's storage hierarchy has a password. The user has to correct
+        /// this.
         public static let permission = Cause(rawValue: "permission")
         /// The keychain, its service or its hardware is busy or can't be reached. A retry can
         /// succeed.

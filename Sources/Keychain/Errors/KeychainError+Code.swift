@@ -41,8 +41,8 @@ extension KeychainError {
         /// A passcode or password is wrong or missing, or the user could not be authenticated
         /// (`errSecAuthFailed`).
         public static let authFailed = Code(rawValue: -25293)
-        /// A file of the keychain is not valid, or was created with another device key
-        /// (`errSecInvalidKeychain`).
+        /// A file of the keychain is not valid, or was created with another device key, or the
+        /// device key is sealed by the hardware of another machine (`errSecInvalidKeychain`).
         public static let invalidKeychain = Code(rawValue: -25295)
         /// The item already exists (`errSecDuplicateItem`).
         public static let duplicateItem = Code(rawValue: -25299)

@@ -85,7 +85,7 @@ extension KeychainError: LocalizedError {
             "Check that the keychain's folder is writable and try again."
         case .decode: "Check the keychain and set damaged items aside. Nothing was deleted."
         case .notAvailable where cause == .contention:
-            "Try again when other programs have finished."
+            "Try again later. If a keychain service is in use, check that it is running."
         case .notAvailable where cause == .interruption:
             "Check whether the change was made, and try again if not."
         case .notAvailable where cause == .permission:
@@ -96,7 +96,7 @@ extension KeychainError: LocalizedError {
         case .notAvailable:
             "Make the keychain and the hardware that it needs available, and try again. Nothing "
                 + "was deleted."
-        case .wrongVersion: "Update this program."
+        case .wrongVersion: "Update this program or, if it is older, the keychain service."
         case .dataNotAvailable: "Delete the item and obtain its data again."
         case .duplicateItem: "Replace the existing item, or use a different name."
         case .invalidData, .decodingFailed, .dataConversionFailed:
@@ -105,7 +105,8 @@ extension KeychainError: LocalizedError {
                 : "Load the secret as the type it was saved as. It is still in the keychain."
         case .secureEnclaveUnavailable: "Use a device with a Secure Enclave or a TPM 2.0."
         case .invalidKey: "Use a key of the required size."
-        case .param, .noSuchAttribute, .noSuchClass, .unimplemented, .encodingFailed:
+        case .param: "Correct the program, its configuration or the input."
+        case .noSuchAttribute, .noSuchClass, .unimplemented, .encodingFailed:
             "Correct the program."
         default: nil
         }

@@ -22,9 +22,9 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A synchronous operation throws only this type, as its signature states, unless you pass it a
-/// closure that throws. An `async` operation can also throw `CancellationError`; use the pattern
-/// `catch let error as KeychainError`.
+/// A synchronous operation throws only this type, as its signature states, except that an operation
+/// that takes a closure also throws the errors of the closure. An `async` operation can also throw
+/// `CancellationError`. In both cases, use the pattern `catch let error as KeychainError`.
 ///
 /// An operation that throws has changed nothing, unless its documentation says otherwise or the
 /// ``cause-swift.property`` is ``Cause/interruption``, in which case it may have made the change.
@@ -101,7 +101,8 @@ extension KeychainError {
 
         /// Saving or adding a value, or creating a Secure Enclave key.
         public static let save = Operation(rawValue: "save")
-        /// Loading a value or Secure Enclave key, or checking whether one exists or can be read.
+        /// Loading a value or Secure Enclave key, or checking whether one exists or can be read, or
+        /// whether a Secure Enclave is available.
         public static let load = Operation(rawValue: "load")
         /// Deleting one item, all items or a Secure Enclave key.
         public static let delete = Operation(rawValue: "delete")

@@ -2,8 +2,8 @@
 //   (1) There is one identifier per database, service, access group and account. Concurrent callers
 //       that create it all receive the same one.
 //   (2) It is stored as text, only in the keychain, and is never synchronized.
-//   (3) The cached identifier is discarded whenever this process changes an item through
-//       `Keychain`.
+//   (3) The cached identifier is discarded whenever this process changes a password through
+//       `Keychain`, see `ChangeCount`.
 
 public import Foundation
 import Synchronization
@@ -88,10 +88,10 @@ public struct DeviceIdentity: Sendable {
     ///
     /// If several threads or processes create one concurrently, one of them succeeds and all
     /// receive the same identifier. Once it is known, the identifier is returned from memory, even
-    /// while the keychain is locked. It is read again after any change of an item that this process
-    /// makes through a ``Keychain/Keychain``. If *another* process resets or replaces the
-    /// identifier, this method can return the earlier one until then, or until this process calls
-    /// `existing()`, which always reads the keychain.
+    /// while the keychain is locked. It is read again after this process has saved or deleted any
+    /// value through a ``Keychain/Keychain``. If the identifier is reset or replaced by *another*
+    /// process or through another API, this method can return the earlier one until then, or until
+    /// `existing()`, which always reads the keychain, is called on this value or a copy of it.
     ///
     /// - Returns: The text as it is stored, 36 characters.
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
@@ -151,8 +151,9 @@ public struct DeviceIdentity: Sendable {
     /// Stores an existing identifier, for example from an old store or a backup, as the identifier
     /// of this installation.
     ///
-    /// The text is stored exactly as passed. If this method throws, the stored identifier is
-    /// unchanged, except possibly after an ``KeychainError/Cause/interruption``.
+    /// The text is stored exactly as passed, unless the same identifier is already stored and
+    /// `isReplacing` is `false`. If this method throws, the stored identifier is unchanged, except
+    /// possibly after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
     ///   - identifier: The 36 characters of a UUID, in either case, not all zero.

@@ -25,10 +25,10 @@ extension Keychain {
     /// ``AccessControl/biometryCurrentSet`` and those that this API can't create. An item with such
     /// an access control is moved only if the key specifies an access control.
     ///
-    /// If the two keychains differ only in accessibility, the item is changed in place and keeps
-    /// its persistent reference and creation date. The same applies if this keychain specifies no
-    /// access group and the item is in one of the program's groups, because the item then already
-    /// belongs to this keychain.
+    /// If the two keychains differ only in accessibility and the account stays the same, the item
+    /// is changed in place and keeps its persistent reference and creation date. The same applies
+    /// if this keychain specifies no access group and the item is in one of the program's groups,
+    /// because the item then already belongs to this keychain.
     ///
     /// - Parameters:
     ///   - key: The key of the value in this keychain.
@@ -95,7 +95,7 @@ extension Keychain {
     /// - Parameters:
     ///   - source: The keychain that contains the values.
     ///   - rule: What to do if this keychain already contains a different value for an account.
-    /// - Returns: The outcome for each item of the source.
+    /// - Returns: The outcome for each item that `items()` of the source lists.
     /// - Throws: ``KeychainError`` if the items of the source can't be listed. Nothing was changed.
     public func migrateAll(
         from source: Keychain, onConflict rule: Migration.ConflictRule = .report

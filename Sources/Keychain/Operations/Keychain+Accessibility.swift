@@ -6,8 +6,9 @@ extension Keychain {
     /// When an item can be read, and whether it may leave this device.
     ///
     /// On Linux, "unlocked" refers to the database in the process that has it open, instead of the
-    /// device. The time after the first unlock ends when that process ends, or with
-    /// `keychainctl lock --all`. A database without a passcode is always unlocked.
+    /// device. The time after the first unlock ends when that process ends, when another process
+    /// replaces the database's keys, or with `keychainctl lock --all`. A database without a
+    /// passcode or another way to unlock it is always unlocked.
     ///
     /// Only the values declared here can be created. An item that another program stored may have a
     /// value without a name here, such as Apple's deprecated `kSecAttrAccessibleAlways`.

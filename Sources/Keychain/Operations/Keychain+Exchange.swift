@@ -21,9 +21,9 @@ extension Keychain {
     /// the closure runs, the closure runs again with the new value. It can therefore run **more
     /// than once**, and only the result of its last run counts. Keep side effects out of it.
     ///
-    /// If the new value has the same bytes as the old one, nothing is written. If this method
-    /// throws, the keychain is unchanged, except possibly after an
-    /// ``KeychainError/Cause/interruption``.
+    /// If the new value has the same bytes as the old one, nothing is written, and the closure
+    /// doesn't run again even if the value has changed in the meantime. If this method throws, the
+    /// keychain is unchanged, except possibly after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
     ///   - key: The key of the value.

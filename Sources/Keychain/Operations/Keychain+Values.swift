@@ -19,9 +19,10 @@ extension Keychain {
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
     ///   keychain:
     ///   - ``KeychainError/Code/interactionNotAllowed`` while items of this accessibility are
-    ///     locked. Keep the value and retry after the unlock.
+    ///     locked. Keep the value and retry after the unlock. Also if the key requires an
+    ///     application password, there is none, and the user must not be asked for it.
     ///   - ``KeychainError/Code/authFailed`` if the key requires a passcode and none is set, or an
-    ///     application password and there is none.
+    ///     application password that is missing and that the user can't be asked for.
     ///   - ``KeychainError/Code/missingEntitlement`` if the program may not use the access group.
     ///   - ``KeychainError/Code/encodingFailed`` if the value could not be encoded, or the code of
     ///     the ``KeychainError`` that encoding it threw.
@@ -73,7 +74,8 @@ extension Keychain {
     ///   - ``KeychainError/Code/decodingFailed``, ``KeychainError/Code/invalidData`` or
     ///     ``KeychainError/Code/dataConversionFailed`` if the stored bytes are not a value of this
     ///     type. The bytes are in ``KeychainError/storedData`` and stay in the keychain.
-    ///   - ``KeychainError/Code/decode`` if the item is damaged or was lost in a recovery.
+    ///   - ``KeychainError/Code/decode`` if the item is damaged or may have been lost in a
+    ///     recovery.
     ///
     /// The corresponding call is `SecItemCopyMatching`.
     public func load<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Value? {

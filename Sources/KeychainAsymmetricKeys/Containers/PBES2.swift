@@ -104,8 +104,8 @@ extension PBES2 {
 
     /// Reads an AlgorithmIdentifier.
     ///
-    /// - Returns: `nil` for another scheme, for a digest or cipher that isn't supported, for an
-    ///   empty salt, and for a cost above the limits.
+    /// - Returns: `nil` for another scheme, for a digest or cipher that isn't supported, for other
+    ///   invalid parameters such as an empty salt, and for a cost above the limits.
     package init?(algorithm: ASN1Node) {
         guard let algorithm = algorithm.sequence, algorithm.count == 2,
             algorithm[0].objectIdentifier == Self.identifier,
@@ -306,7 +306,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
 
 /// The work that an import may still do.
 package struct WorkBudget {
-    /// The budget of an import, in rounds of PBKDF2: at most a minute. Tests lower it.
+    /// The budget of an import, in rounds of PBKDF2: about a minute. Tests lower it.
     @TaskLocal package static var initialRounds = 10 * PasswordHash.roundLimit
 
     /// The cost of checking the numbers of a private key, in rounds of PBKDF2: a few milliseconds.

@@ -17,7 +17,8 @@ package struct PrivateKeyInfo {
         package let bytes: [UInt8]
     }
 
-    /// The encoding as it was read: DER, or any other BER.
+    /// The encoding as it was read: DER, or any other BER. For a key that was read from its older
+    /// format, a new DER encoding.
     package let bytes: [UInt8]
     /// The object identifier of the key's algorithm.
     package let algorithm: ASN1ObjectIdentifier

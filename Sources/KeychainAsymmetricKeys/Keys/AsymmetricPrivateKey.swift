@@ -77,7 +77,8 @@ package struct AsymmetricPrivateKey: Sendable {
                 // The library ignores bytes after the key. They are rejected here, as is every
                 // encoding other than the library's own.
                 guard bytes == rsa.pkcs1 || bytes == rsa.pkcs8 else {
-                    throw KeyOperationFailure.parameter("The RSA key is followed by other bytes.")
+                    throw KeyOperationFailure.parameter(
+                        "The RSA key has an unusual encoding, or is followed by other bytes.")
                 }
                 try self.init(.rsa(rsa))
             case .elliptic:

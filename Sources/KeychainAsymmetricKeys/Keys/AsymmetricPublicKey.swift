@@ -43,7 +43,8 @@ package struct AsymmetricPublicKey: Sendable {
                 // The library ignores bytes after the key. They are rejected here, as is every
                 // encoding other than the library's own.
                 guard bytes == rsa.pkcs1 || bytes == rsa.subjectPublicKeyInfo else {
-                    throw KeyOperationFailure.parameter("The RSA key is followed by other bytes.")
+                    throw KeyOperationFailure.parameter(
+                        "The RSA key has an unusual encoding, or is followed by other bytes.")
                 }
                 key = .rsa(rsa)
             case .elliptic:
@@ -114,8 +115,8 @@ package struct AsymmetricPublicKey: Sendable {
 }
 
 extension Data {
-    /// Whether the DER element with which the bytes begin also ends with them. Its contents are not
-    /// examined.
+    /// Whether the bytes are exactly one DER element, according to the length that it states. Its
+    /// contents are not examined.
     var isOneDERElement: Bool {
         var header = self.prefix(6).dropFirst()
         guard let first = header.popFirst() else { return false }

@@ -64,8 +64,8 @@ private enum SessionEncryption {
 extension AsymmetricPublicKey {
     /// Encrypts a message.
     ///
-    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or the message is too
-    ///   long.
+    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or the message can't be
+    ///   encrypted with this key, for example because it is too long.
     package func encrypt(
         _ message: Data, using algorithm: EncryptionAlgorithm
     ) throws(KeyOperationFailure) -> Data {

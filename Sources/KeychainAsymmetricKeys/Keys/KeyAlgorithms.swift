@@ -80,7 +80,7 @@ package enum KeyOperationFailure: Error, Hashable, Sendable {
 /// The form in which the data to sign is passed.
 package enum SignatureInput: Hashable, Sendable {
     case message
-    /// The digest of the message. If the algorithm has a hash function, it must have that
+    /// The digest of the message. If the algorithm has a hash function, the digest must have that
     /// function's size.
     case digest
 }

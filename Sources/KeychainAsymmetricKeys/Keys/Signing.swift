@@ -8,7 +8,8 @@ import KeychainCrypto
 extension AsymmetricPrivateKey {
     /// Signs a message or a digest.
     ///
-    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or a size is wrong.
+    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or the input can't be
+    ///   signed with this key, for example because its size is wrong.
     package func sign(
         _ input: Data, using algorithm: SignatureAlgorithm
     ) throws(KeyOperationFailure) -> Data {
@@ -96,7 +97,8 @@ extension DigestAlgorithm? {
 // MARK: - RSA
 
 extension RSAPrivateKey {
-    /// Pads a number with leading zeros to the size of the modulus.
+    /// Pads a number with leading zeros to the size of the modulus. Returns `nil` if it has more
+    /// bytes than the modulus.
     func paddedWithZeros(_ input: Data) -> [UInt8]? {
         guard input.count <= blockByteCount else { return nil }
         return [UInt8](repeating: 0, count: blockByteCount - input.count) + input

@@ -162,7 +162,7 @@ enum OlderEncryption {
     /// The error for a scheme that the trait adds.
     ///
     /// - Throws: `unsupportedFormat` if the trait doesn't add the scheme, or if the number of
-    ///   rounds is above the limit.
+    ///   rounds is not from 1 to the limit.
     private static func failure(
         for algorithm: ASN1Node
     ) throws(KeychainFailure) -> KeychainFailure {

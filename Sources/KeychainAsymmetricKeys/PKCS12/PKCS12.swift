@@ -74,9 +74,9 @@ package enum PKCS12 {
     ///   - `decode` if the bytes are not a container, are damaged or have no authentication code.
     ///   - `pkcs12VerifyFailure` if the code doesn't match, because the password is wrong or the
     ///     container is damaged.
-    ///   - `authFailed` if a key inside is encrypted with another password.
-    ///   - `unsupportedFormat` if a scheme is not supported, or if the cost exceeds
-    ///     `PasswordHash.roundLimit` or the budget. With an older cipher, also if encrypted
+    ///   - `authFailed` if a key inside is encrypted with another password or is damaged.
+    ///   - `unsupportedFormat` if a scheme, a digest or a type of contents is not supported, or if
+    ///     the cost exceeds a limit or the budget. With an older cipher, also if encrypted
     ///     certificates are damaged or there are keys among them, or if the password contains a
     ///     zero byte. For a key encrypted with an older cipher, also if the password is not ASCII
     ///     or has 1024 characters or more, or if the key is an Ed25519 or X25519 key.
@@ -116,11 +116,12 @@ package enum PKCS12 {
 
 /// A password, or the absence of one.
 struct PKCS12Password {
-    /// The text, or `nil` for no password. The keys derived from `nil` and from an empty text
-    /// differ.
+    /// The text, or `nil` for no password. In ``wide``, `nil` and an empty text differ; in
+    /// ``utf8``, they don't.
     let text: String?
 
-    /// The password for the authentication code and the older ciphers: UTF-16 and two zero bytes.
+    /// The password for the authentication code and the older ciphers: UTF-16 and two zero bytes,
+    /// or nothing for no password.
     var wide: [UInt8] {
         text.map { $0.bigEndianUTF16 + [0, 0] } ?? []
     }

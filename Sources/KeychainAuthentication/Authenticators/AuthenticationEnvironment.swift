@@ -1,4 +1,4 @@
-// AuthenticationEnvironment: the authenticator in use, and its recent proofs.
+// AuthenticationEnvironment: the authenticator in use, its clock, and its recent proofs.
 //   (1) A task-local environment has precedence over all others, followed by that of the keychain
 //       in use. Test keychains provide their own environment, so no prompt for them appears on a
 //       real terminal.
@@ -15,7 +15,8 @@ package struct AuthenticationEnvironment: Sendable {
     /// An environment that replaces all others for the duration of a task.
     @TaskLocal package static var current: AuthenticationEnvironment?
 
-    /// The environment for a call to a keychain; `nil` is for a call that involves no keychain.
+    /// The environment for a call to a keychain. `nil` stands for the keychain of this process, or
+    /// for a call that involves no keychain.
     package static func inUse(for keychain: KeychainHandler?) -> AuthenticationEnvironment {
         if let current { return current }
         guard case .substitute(let handler) = keychain,
@@ -72,7 +73,7 @@ package final class RecentProofs: Sendable {
         proofs.withLock { $0.remember(proof) }
     }
 
-    /// Removes a grant that the keychain no longer accepts.
+    /// Removes the proofs with a grant that the keychain rejected.
     func forget(_ grant: AuthenticationGrant) {
         proofs.withLock { $0.removeAll { $0.grant == grant } }
     }

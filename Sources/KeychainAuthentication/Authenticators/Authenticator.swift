@@ -48,7 +48,7 @@ package struct Question: Hashable, Sendable {
     package var subject: Subject
     /// The program's reason for the prompt. May be empty.
     package var reason: String
-    /// The problem with the previous answer.
+    /// The problem with the previous answer, or `nil` for the first prompt.
     package var problem: Problem?
     /// The program's titles for the buttons.
     package var cancelTitle: String?
@@ -74,11 +74,11 @@ package struct Question: Hashable, Sendable {
 /// The result of a prompt for text input.
 package enum Answer: Sendable {
     case entered(SecretBytes)
-    /// The user canceled.
+    /// The user canceled or closed the terminal, or the prompter's time ran out.
     case cancelled
     /// The prompt was canceled by the program.
     case interrupted
-    /// The user can't be asked.
+    /// The user can't be asked, or the prompter failed.
     case unavailable
 }
 
@@ -148,8 +148,9 @@ extension Question {
 
     /// The name of the program that asks, followed by its reason if there is one.
     ///
-    /// The program supplies the reason. Control characters, which a terminal would interpret, are
-    /// replaced by spaces, and text beyond a readable length is cut off.
+    /// The program supplies the reason. Line separators, and control and format characters, which a
+    /// terminal would interpret, are replaced by spaces. A name or reason that is too long to read
+    /// is cut off.
     var introduction: String {
         let reason = Self.printable(reason)
         let program = Self.printable(ProcessInfo.processInfo.processName)
@@ -166,7 +167,7 @@ extension Question {
         }
     }
 
-    /// The maximum length of a displayed reason, in characters.
+    /// The maximum length of a name, reason or title that the program supplies, in characters.
     private static let longestReason = 300
 
     static func printable(_ text: String) -> String {

@@ -1,8 +1,8 @@
 // PinentryAuthenticator: asks through pinentry, a program that shows a window and returns the
 // user's input. The protocol is Assuan: lines of at most 1000 bytes, commands that are answered
 // with OK or ERR, and data in percent-encoded lines that begin with D.
-//   (1) Status lines and comments are ignored. If the program sends anything else, the conversation
-//       ends with the result `unavailable`. Such data is never taken for the user's input.
+//   (1) Status lines and comments are ignored. A line of any other kind ends the conversation with
+//       the result `unavailable`, and is never taken for the user's input.
 
 #if !canImport(Darwin)
 
@@ -90,7 +90,7 @@ enum Assuan {
     static let longestLine = 1000
     private static let longestArgument = 900
 
-    /// Encodes an argument for a line. Characters that would make the line too long are cut off.
+    /// Encodes an argument for a line. An argument that is too long for a line is cut off.
     static func encoded(_ text: String) -> String {
         var line = ""
         for character in text {

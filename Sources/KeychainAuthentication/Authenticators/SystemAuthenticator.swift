@@ -36,7 +36,7 @@ package struct SystemAuthenticator: Authenticator {
 
     /// The authenticator to use. If the environment specifies a prompter, only that one is used,
     /// because the user does not want to be asked elsewhere. Otherwise, it is the terminal or, if
-    /// there is none, a prompter on the display.
+    /// there is none or the process is in its background, a prompter on the display.
     package var authenticator: (any Authenticator)? {
         if let named = environment[Self.pinentryVariable], !named.isEmpty {
             return pinentry(named)
@@ -46,8 +46,9 @@ package struct SystemAuthenticator: Authenticator {
         return displays.contains { !$0.isEmpty } ? pinentry("pinentry") : nil
     }
 
-    /// The prompter with the given path, or with the given name on PATH. `nil` if it does not exist
-    /// or can't be executed, or if this process has more rights than its caller.
+    /// The prompter with the given path, or with the given name on PATH, whose relative entries are
+    /// ignored. `nil` if it does not exist or can't be executed, or if this process has more rights
+    /// than its caller.
     private func pinentry(_ name: String) -> PinentryAuthenticator? {
         // A program with elevated privileges must not execute a file that its less privileged
         // caller chooses.

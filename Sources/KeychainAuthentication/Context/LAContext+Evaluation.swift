@@ -34,8 +34,9 @@ extension LAContext {
         try satisfy(requirement, Asking(try Self.keychain(), reason: reason))
     }
 
-    /// The same as ``evaluate(_:reason:)``, for a new item or key. The user does not have to prove
-    /// presence, but if the requirement includes the passcode, a passcode must be set.
+    /// Evaluates a requirement for a new item or key: obtains the application password if one is
+    /// required. The user does not have to prove presence, but if the passcode is among the methods
+    /// of the requirement, a passcode must be set.
     package func evaluateCreation(
         _ requirement: AccessRequirement, reason: String
     ) throws(AuthenticationFailure) {
@@ -67,7 +68,7 @@ extension LAContext {
         }
     }
 
-    /// Records the current biometric enrollment.
+    /// Records the current biometric enrollment, if the hardware can be used.
     func noteEnrollment() {
         guard
             case .ready(_, let enrollment) = AuthenticationEnvironment.inUse.authenticator.biometry

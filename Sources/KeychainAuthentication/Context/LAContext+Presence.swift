@@ -1,6 +1,7 @@
 // LAContext+Presence: obtains proofs that the user is present.
-//   (1) A method that was proven is not asked for again. A prompt ends after three wrong answers,
-//       if the user cancels, or if the context is invalidated.
+//   (1) The user is not asked for a method while the context has a proof of it. A prompt ends after
+//       three wrong answers, if the user cancels or can't be asked, or if the context is
+//       invalidated.
 
 #if !canImport(Darwin)
 
@@ -52,7 +53,8 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// The proofs of this context, and those of other contexts that are recent enough.
+    /// The proofs of this context, and those of other contexts that are recent enough, which this
+    /// context then keeps. Empty if the context is invalid.
     func knownProofs(for keychain: KeychainHandler) -> [PresenceProof] {
         let seconds = min(
             touchIDAuthenticationAllowableReuseDuration,
@@ -86,7 +88,7 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// - Returns: `nil` if a person was recognized. Otherwise the reason that biometry failed; the
+    /// - Returns: `nil` if a person was recognized. Otherwise the reason that nobody was; the
     ///   caller may use another method instead.
     private func recognize(_ asking: Asking) throws(AuthenticationFailure) -> LAError.Code? {
         let authenticator = AuthenticationEnvironment.inUse(for: asking.keychain).authenticator

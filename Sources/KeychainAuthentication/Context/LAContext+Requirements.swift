@@ -25,8 +25,8 @@ package struct Asking: Sendable {
 }
 
 extension LAContext {
-    /// Obtains the proofs and the password of a requirement, from the context or from the user.
-    /// Afterwards, they are part of ``authorization(for:)``.
+    /// Obtains the proofs and the application password that a requirement needs, from the context
+    /// or from the user. Afterwards, they are part of ``authorization(for:)``.
     package func satisfy(
         _ requirement: AccessRequirement, _ asking: Asking
     ) throws(AuthenticationFailure) {
@@ -47,7 +47,8 @@ extension LAContext {
         }
     }
 
-    /// All proofs that the context can provide to a keychain without asking the user.
+    /// All proofs and the application password that the context can provide to a keychain without
+    /// asking the user.
     package func authorization(
         for keychain: KeychainHandler
     ) throws(AuthenticationFailure) -> Authorization {
@@ -74,8 +75,9 @@ extension LAContext {
     /// Asks for the application password again, because the previous password did not open the
     /// item. `attempt` is the number of passwords tried so far, at least 1.
     ///
-    /// - Throws: `authenticationFailed` if the maximum number of attempts is reached, or if the
-    ///   program provided the password.
+    /// - Throws: `authenticationFailed` if the maximum number of attempts is reached, if the
+    ///   program provided the password, or if the user can't be asked; otherwise the reason that
+    ///   the prompt failed.
     package func replaceWrongPassword(
         afterAttempt attempt: Int, _ asking: Asking
     ) throws(AuthenticationFailure) {

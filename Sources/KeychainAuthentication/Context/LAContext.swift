@@ -14,8 +14,8 @@ import Synchronization
 ///
 /// Pass a context as `kSecUseAuthenticationContext` to calls that open secrets with an access
 /// control. The context provides the proofs that it remembers, and asks the user for others. It
-/// keeps proofs and passwords until ``invalidate()`` is called or it is deallocated. A context can
-/// be used concurrently from many threads.
+/// keeps proofs and passwords until ``invalidate()`` is called or it is deallocated, unless the
+/// keychain rejects them before. A context can be used concurrently from many threads.
 ///
 /// The owner proves presence with the keychain's passcode (`keychainctl passcode set`), which is
 /// entered at the terminal that the program was started from or in the window of `pinentry`.
@@ -55,8 +55,9 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     // MARK: Settings
 
-    /// The reason that is shown to the user when a call to the keychain has to ask. If empty, which
-    /// is the default, only the program's name is shown.
+    /// The reason that is shown to the user when a call to the keychain has to ask, unless the call
+    /// specifies another one, for example with `kSecUseOperationPrompt`. If empty, which is the
+    /// default, only the program's name is shown.
     open var localizedReason: String {
         get { state.withLock { $0.reason } }
         set { state.withLock { $0.reason = newValue } }
@@ -69,8 +70,8 @@ open class LAContext: NSObject, @unchecked Sendable {
         set { state.withLock { $0.cancelTitle = newValue } }
     }
 
-    /// The title of the button for entering the passcode when biometry is asked for first. If
-    /// `nil`, which is the default, the prompter's title is used.
+    /// The title of the button for entering the passcode when biometry is asked for first. The
+    /// default is `nil`. The title is not shown, because biometric hardware is not supported.
     open var localizedFallbackTitle: String? {
         get { state.withLock { $0.fallbackTitle } }
         set { state.withLock { $0.fallbackTitle = newValue } }
@@ -80,17 +81,19 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// in seconds.
     ///
     /// If 0, which is the default, an authentication by another context is never accepted. Values
-    /// greater than ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` are reduced to it. The
-    /// time starts when the user proves presence, and ends early if the keychain is locked. On
-    /// Apple platforms, it starts when the device is unlocked. The context accepts its own proofs
-    /// for as long as it remembers them.
+    /// greater than ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` count as this maximum.
+    /// The time starts when the user proves presence. On Apple platforms, it starts when the device
+    /// is unlocked. If the keychain is locked in the meantime, calls to the keychain require a new
+    /// proof. An accepted authentication is one of the context's own proofs from then on, which it
+    /// accepts for as long as it remembers them.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { state.withLock { $0.reuseDuration } }
         set { state.withLock { $0.reuseDuration = newValue } }
     }
 
-    /// Whether the context must not ask the user. If `true`, it uses the proofs that it remembers,
-    /// or fails with ``LAError/Code/notInteractive``. The default is `false`.
+    /// Whether the context must not ask the user. If `true`, it uses only proofs that it can
+    /// provide without asking, and fails with ``LAError/Code/notInteractive`` if they are not
+    /// sufficient. The default is `false`.
     open var interactionNotAllowed: Bool {
         get { state.withLock { $0.isInteractionForbidden } }
         set { state.withLock { $0.isInteractionForbidden = newValue } }
@@ -120,11 +123,13 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///   - policy: The policy.
     ///   - error: Receives the reason if the result is `false`, with a code of ``LAError/Code``. It
     ///     is not changed otherwise.
-    /// - Returns: `false` if the context is invalid (``LAError/Code/invalidContext``), no passcode
-    ///   is set (``LAError/Code/passcodeNotSet``), hardware that the policy requires is missing
-    ///   (``LAError/Code/biometryNotAvailable``, ``LAError/Code/companionNotAvailable``), there is
-    ///   neither a terminal nor a prompter (``LAError/Code/notInteractive``), or the keychain can't
-    ///   be used (``LAError/Code/authenticationFailed``).
+    /// - Returns: `false` if the context is invalid (``LAError/Code/invalidContext``), the policy
+    ///   requires a passcode and none is set (``LAError/Code/passcodeNotSet``), hardware that the
+    ///   policy requires can't be used (``LAError/Code/biometryNotAvailable``,
+    ///   ``LAError/Code/biometryNotEnrolled``, ``LAError/Code/biometryLockout``,
+    ///   ``LAError/Code/companionNotAvailable``), there is neither a terminal nor a prompter that
+    ///   can be used (``LAError/Code/notInteractive``), or the keychain can't be used
+    ///   (``LAError/Code/authenticationFailed``).
     ///
     /// This method corresponds to Apple's method of the same name.
     @discardableResult
@@ -215,10 +220,10 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// Invalidates the context permanently.
     ///
-    /// The context erases its credential and proofs. An open prompt is canceled, and the caller
-    /// that waits for it receives ``LAError/Code/appCancel``. Every later authentication with the
-    /// context fails with ``LAError/Code/invalidContext``. Calls to the keychain that require no
-    /// proof still succeed.
+    /// The context erases its credential and proofs. An open prompt is canceled, and the evaluation
+    /// that waits for it fails with ``LAError/Code/appCancel``. Every later evaluation with the
+    /// context fails with ``LAError/Code/invalidContext``. Calls to the keychain fail with
+    /// `errSecAuthFailed` in both cases, but those that require no proof still succeed.
     ///
     /// This method corresponds to Apple's method of the same name.
     open func invalidate() {

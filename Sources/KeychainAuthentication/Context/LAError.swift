@@ -23,12 +23,13 @@ public struct LAError: Error, Sendable {
         /// that the program provided is wrong, the person was not recognized, or the keychain can't
         /// be used.
         case authenticationFailed = -1
-        /// The user canceled, or the terminal was closed during the prompt.
+        /// The user canceled, the prompter's time ran out, or the terminal was closed during the
+        /// prompt.
         case userCancel = -2
         /// The user chose to enter the passcode, but it is not sufficient or not set.
         case userFallback = -3
         /// On Apple platforms: the system canceled the prompt. This implementation uses the code
-        /// only when it converts an `NSError` that has this code, an unknown code or another
+        /// only for an `NSError` that is converted and has this code, an unknown code or another
         /// domain.
         case systemCancel = -4
         /// The keychain has no passcode. Set one first.
@@ -45,9 +46,10 @@ public struct LAError: Error, Sendable {
         case invalidContext = -10
         /// No paired device is available.
         case companionNotAvailable = -11
-        /// User interaction is required, but the context or the call forbids it, or there is
-        /// neither a terminal nor a prompter. If only an application password is missing, the lack
-        /// of a terminal and a prompter results in ``authenticationFailed`` instead.
+        /// User interaction is required, but the context or the call forbids it, there is neither a
+        /// terminal nor a prompter that can be used, or the prompter failed. If only an application
+        /// password is missing, the lack of a terminal and a prompter results in
+        /// ``authenticationFailed`` instead.
         case notInteractive = -1004
 
         /// The older name of ``biometryNotAvailable``.
@@ -82,8 +84,8 @@ public struct LAError: Error, Sendable {
     /// Creates an error from an `NSError`, with its code and user information.
     ///
     /// - Parameter error: An error of ``LAErrorDomain``. An error of another domain or with an
-    ///   unknown code becomes ``Code/systemCancel`` with the description of that error, which is
-    ///   its underlying error. Apple's initializer stores any error unchanged.
+    ///   unknown code becomes the underlying error of a ``Code/systemCancel``, which has its
+    ///   description. Apple's initializer stores any error unchanged.
     public init(_nsError error: NSError) {
         self = ._unconditionallyBridgeFromObjectiveC(error)
     }
@@ -208,7 +210,7 @@ extension LAError: _ObjectiveCBridgeable {
     }
 
     /// Accepts any error. An error of another domain or with an unknown code becomes
-    /// `systemCancel` with its description, since the system canceled nothing.
+    /// `systemCancel`, but keeps its description, because the system canceled nothing.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         guard let source else { return LAError(.systemCancel) }
         var result: LAError?

@@ -1,5 +1,5 @@
 // LAPolicy: the policies, operations, credential types and biometry types of a context, with
-// Apple's numbers.
+// Apple's numbers; the maximum reuse time; and the type of a pointer to an error.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 

@@ -1,6 +1,6 @@
 // AuthenticatingHandler: adds the authentication of the user to a keychain.
-//   (1) The failure `authenticationNeeded` is never passed on. This handler retries the request
-//       with proofs, or throws the reason that it can't obtain them.
+//   (1) The failure `authenticationNeeded` of a request with a purpose is never passed on. This
+//       handler retries the request with proofs, or throws the reason that it can't obtain them.
 //   (2) Only the keychain decides whether proofs are sufficient. This handler obtains the proofs
 //       and passes them to the keychain.
 //   (3) A request that needs no authentication takes a single call and creates no context.
@@ -73,9 +73,8 @@ package struct AuthenticatingHandler: RequestHandler {
         let purpose: AuthorizationPurpose
         var wrongPasswordCount = 0
 
-        /// Obtains the proofs that a failure requires.
-        /// - Throws: The failure if it requires no proofs, or the reason that they can't be
-        ///   obtained.
+        /// Obtains the proofs that a failure requires, or another password if the user's was wrong.
+        /// - Throws: The failure if it requires neither, or the reason that they can't be obtained.
         mutating func answer(
             _ failure: KeychainFailure, _ options: AuthenticationOptions,
             _ handler: KeychainHandler

@@ -28,10 +28,10 @@ final class Conversation {
     private let process: pid_t
     private let interruption: Interruption
 
-    /// The time that a prompter has to exit after BYE or SIGTERM, in milliseconds.
+    /// The time that a prompter has to close its end after BYE or SIGTERM, in milliseconds.
     private static let grace: Int32 = 2000
 
-    /// Starts a program, or returns `nil` if it can't be started.
+    /// Starts a program, or returns `nil` if it can't be started or no descriptors are left.
     init?(program: String, environment: [String: String], until interruption: Interruption) {
         guard let (ours, theirs) = UnixSockets.pair() else { return nil }
         defer { theirs.close() }
@@ -201,8 +201,8 @@ extension SecretBytes {
     fileprivate func percentDecoded(from offset: Int) -> SecretBytes? {
         var length = 0
         var isValid = true
-        // SAFETY: the decoded bytes are no more than the encoded ones, which is the block's size;
-        // both subscripts are checked.
+        // SAFETY: the block has room for as many bytes as are encoded, and decoding doesn't add
+        // any; both subscripts are checked.
         let decoded = unsafe SecretBytes(byteCount: count - offset) { target in
             unsafe withUnsafeBytes { bytes in
                 var index = offset

@@ -19,7 +19,7 @@ package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, C
         self.count = count
     }
 
-    /// Creates a buffer of zero bytes and calls `fill` to write its contents.
+    /// Allocates zeroed bytes and calls `fill` to write their contents.
     package init<Failure: Error>(
         byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {

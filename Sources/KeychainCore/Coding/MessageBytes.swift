@@ -125,7 +125,7 @@ package struct MessageReader {
         return value
     }
 
-    /// Copies the remaining bytes.
+    /// Reads the remaining bytes and returns a copy of them.
     package mutating func rest() -> FrameBuffer {
         let count = remainingCount
         // SAFETY: both ranges have the same size.

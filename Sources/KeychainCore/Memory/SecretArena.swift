@@ -1,4 +1,4 @@
-// SecretArena: memory that contains only key material.
+// SecretArena: memory for key material and other secrets.
 //   (1) Its pages are locked in memory and excluded from core dumps, if the system permits it.
 //   (2) A block is zero when it is allocated and is zeroed again when it is released.
 //   (3) The pages from which blocks are taken are never unmapped.

@@ -1,4 +1,4 @@
-// SecretBytes: owns the keychain's key material in this process.
+// SecretBytes: owns key material, passcodes and other secrets in this process.
 //   (1) The bytes are in one block of memory that is locked if the system permits it. `slice`,
 //       `appending` and `init(joining:)` copy them to another such block, and `data` copies them to
 //       ordinary memory.

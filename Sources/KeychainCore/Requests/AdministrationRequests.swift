@@ -1,5 +1,5 @@
-// AdministrationRequests: requests about the passcode, lock and state of a keychain, and to check
-// it.
+// AdministrationRequests: requests about the passcode, lock and state of a keychain, to check it,
+// and about the statistics of its service.
 //   (1) All except `Authenticate` and `HasPasscode` are permitted only to programs that may
 //       administer the keychain.
 
@@ -40,7 +40,8 @@ package struct HasPasscode: GeneralRequest {
     }
 }
 
-/// Makes all items readable until ``Lock``, except those that are bound to another machine.
+/// Opens the keys of all items until the keychain is locked, except those of items that are bound
+/// to another machine.
 ///
 /// Throws `authFailed` if the passcode is wrong, `param` if none is set, and `notAvailable` if the
 /// keychain is locked or its passcode changed meanwhile.

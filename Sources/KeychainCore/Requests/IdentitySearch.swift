@@ -33,8 +33,8 @@ extension RequestExecutor {
     private func pairs(
         _ query: IdentityQuery, limit: Int, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Identity] {
-        // With a limit of 0 the search still takes place, so that the caller's permission is
-        // checked.
+        // With a limit of 0, a search is requested all the same. It finds nothing, but checks the
+        // caller's permission.
         let certificates = try execute(
             FindItems(query.certificate, Retrieval(limit: limit > 0 ? nil : 0)), as: caller)
         var pairs: [Identity] = []

@@ -109,7 +109,8 @@ package struct UpdateItems: Request {
     package static let code = RequestCode.update
     package var query: ItemQuery
     package var changes: ItemChanges
-    /// Whether the previous contents of the items are kept, see ``ItemVersion``.
+    /// Whether to keep the previous contents of the items as versions, even if the history policy
+    /// is not for all changes.
     package var keepsVersions: Bool
 
     package init(_ query: ItemQuery, _ changes: ItemChanges, keepsVersions: Bool = false) {
@@ -146,7 +147,8 @@ package struct PutItem: Request {
     package var item: NewItem
     package var query: ItemQuery
     package var changes: ItemChanges
-    /// Whether the previous contents of the item are kept, see ``ItemVersion``.
+    /// Whether to keep the previous contents of the item as a version, even if the history policy
+    /// is not for all changes.
     package var keepsVersions: Bool
 
     package init(
@@ -193,7 +195,7 @@ package struct DeleteItems: UnauthorizedRequest {
     package static let code = RequestCode.delete
     package var query: ItemQuery
     package var tombstones: TombstonePolicy
-    /// Whether the items are kept as versions, see ``ItemVersion``.
+    /// Whether to keep the items as versions, even if the history policy is not for all changes.
     package var keepsVersions: Bool
 
     package init(
@@ -231,7 +233,8 @@ package struct NewItem: Hashable, Sendable {
     package var isTombstone: Bool
     /// The secret; `nil` for an item without one.
     @Hidden package var data: Data?
-    /// The application password to encrypt with, if the constraints require one.
+    /// Contains the application password to encrypt with and the biometric enrollment to bind the
+    /// item to, if the constraints require them.
     package var authorization: Authorization
     /// Whether an existing item with the same primary key is accepted in place of this item, in a
     /// request that adds several. An existing certificate with another public key, or an existing

@@ -102,8 +102,8 @@ package protocol GeneralRequest: UnauthorizedRequest {}
 package protocol StreamRequest: GeneralRequest {
     /// Calls the executor's overload for this request.
     ///
-    /// `progress` is called from time to time. If it returns `false`, the request fails with
-    /// `userCanceled`.
+    /// `progress` is called from time to time. If it returns `false` before the work is done, the
+    /// request fails with `userCanceled`.
     func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> Answer

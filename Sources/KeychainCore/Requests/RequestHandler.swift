@@ -26,8 +26,8 @@ package protocol RequestHandler: Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - caller: As for ``perform(_:as:)``.
-    ///   - progress: Called from time to time on the thread of the call. If it returns `false`, the
-    ///     request is canceled.
+    ///   - progress: Called from time to time on the thread of the call. If it returns `false`
+    ///     before the work is done, the request is canceled.
     /// - Returns: The request's answer.
     /// - Throws: As ``perform(_:as:)``, and `userCanceled` if the request was canceled.
     func stream<R: StreamRequest>(
@@ -41,7 +41,8 @@ package protocol RequestHandler: Sendable {
     /// One call can report several changes, and a call can occur without a change. The handler is
     /// called on any thread, including that of a writer, and must not block.
     ///
-    /// - Throws: `unimplemented` if the service can't report changes.
+    /// - Throws: `unimplemented` if the handler or the service can't report changes, or the reason
+    ///   why the service can't be reached.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription

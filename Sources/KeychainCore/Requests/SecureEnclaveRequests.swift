@@ -12,7 +12,8 @@ package struct NewSecureEnclaveKey: Hashable, Sendable {
     package var protection: ProtectionClass
     /// The conditions for each use of the key, such as presence.
     package var constraints: AccessConstraints
-    /// Contains the application password, if the constraints require one.
+    /// Contains the application password and the biometric enrollment, if the constraints require
+    /// them.
     package var authorization: Authorization
 
     package init(
@@ -81,8 +82,10 @@ package struct MakeSecureEnclaveKey: Request {
 /// Signs a digest with a hardware key, with ECDSA. The answer is r ‖ s, 64 bytes.
 ///
 /// Throws `decode` if the blob is damaged or belongs to another keychain or other hardware,
-/// `authFailed` if its access control doesn't permit the use of the key, `param` if the digest
-/// doesn't have 32 bytes, and `unimplemented` if there is no hardware.
+/// `authFailed` if its access control lacks `privateKeyUsage` or the application password is wrong,
+/// `authenticationNeeded` if the proofs don't satisfy its constraints, `interactionNotAllowed` if
+/// its class is locked, `param` if the digest doesn't have 32 bytes, and `unimplemented` if there
+/// is no hardware.
 package struct SignDigest: Request {
     package static let code = RequestCode.sign
     /// 32 bytes: the leftmost bytes of a longer digest, or a shorter digest with leading zeros.

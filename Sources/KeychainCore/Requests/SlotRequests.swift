@@ -1,8 +1,8 @@
 // SlotRequests: requests about the ways into a keychain, and about the machine that it is bound to.
 
 /// Unlocks the keychain with any way in. Throws `authFailed` if the way in is wrong or is a
-/// recovery code that opens only the machine key, and `param` if the keychain has none of this kind
-/// or none that unlocks it.
+/// recovery code that opens only the machine key, `param` if the keychain has none of this kind or
+/// none that unlocks it, and `notAvailable` in the same cases as ``Unlock``.
 package struct UnlockWith: GeneralRequest {
     package static let code = RequestCode.unlockWith
     package var way: WayIn
@@ -86,10 +86,10 @@ package struct ChangeSlots: GeneralRequest {
 
 /// Replaces the device key and all other keys. The proof must be the passcode if one is set,
 /// otherwise another way in that unlocks the keychain if there is one. Throws `authFailed` if the
-/// proof is wrong or missing, `param` if it is not the passcode although one is set or if the
-/// keychain is in memory, and `notAvailable` if the keychain is bound to another machine. The
-/// answer is the slots of the ways in that became invalid, because their secrets were not
-/// presented.
+/// proof is wrong or missing, `param` if it is not the passcode although one is set, if the
+/// keychain has no way in of its kind, or if the keychain is in memory, and `notAvailable` if the
+/// keychain is bound to another machine. The answer is the slots of the ways in that became
+/// invalid, because their secrets were not presented.
 package struct RotateKeys: StreamRequest {
     package static let code = RequestCode.rotate
     package var proof: WayIn?

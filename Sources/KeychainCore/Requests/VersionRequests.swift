@@ -52,8 +52,9 @@ package struct HistoryPolicy: Hashable, Sendable {
 }
 
 /// Finds the versions of items, the most recently replaced first. Throws `itemNotFound` if there
-/// are none, and `interactionNotAllowed` if one that may match is locked. Damaged versions are
-/// skipped.
+/// are none, and `interactionNotAllowed` if one that may match is locked. Versions whose attributes
+/// are damaged or bound to another machine are skipped. If secrets are opened, a damaged one throws
+/// `decode`.
 package struct FindVersions: Request {
     package static let code = RequestCode.findVersions
     package var query: ItemQuery
@@ -88,7 +89,8 @@ package struct FindVersions: Request {
 }
 
 /// Restores an item to an earlier version, or restores a deleted item. The item's current contents
-/// become a version. The answer is the item as stored, without its secret.
+/// become a version if the history policy permits any. The answer is the item as stored, without
+/// its secret.
 ///
 /// Throws `itemNotFound` if there is no such version, `param` if the query matches several versions
 /// with this number, and `duplicateItem` if another item has the name and is not to be replaced or
@@ -97,7 +99,8 @@ package struct RestoreVersion: Request {
     package static let code = RequestCode.restoreVersion
     package var query: ItemQuery
     package var number: UInt32
-    /// Whether to delete another item that has the name. The deleted item becomes a version.
+    /// Whether to delete another item that has the name. The deleted item becomes a version if the
+    /// history policy permits any.
     package var replaces: Bool
 
     package init(_ query: ItemQuery, number: UInt32, replaces: Bool = false) {
@@ -126,7 +129,7 @@ package struct RestoreVersion: Request {
 }
 
 /// Deletes versions permanently. The answer is the number of versions, at least 1. Throws
-/// `itemNotFound` if there are none.
+/// `itemNotFound` if there are none, and `interactionNotAllowed` if one that may match is locked.
 package struct PurgeVersions: UnauthorizedRequest {
     package static let code = RequestCode.purgeVersions
     package var query: ItemQuery

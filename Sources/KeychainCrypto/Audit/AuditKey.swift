@@ -1,9 +1,9 @@
-// AuditKey: the keys of an audit. Each record has its own key, derived from that of the record
-// before.
+// AuditKey: the keys of an audit, and the item labels and heads that are computed for its records.
+// Each record has its own key, derived from that of the record before.
 //   (1) The key of a record determines the keys of all later records, but of no earlier one.
 //   (2) The process that writes the audit has only the key of the next record. A holder of the
 //       verification key can derive all keys from the first on.
-//   (3) `next` keeps no copy of the current key: nothing is left of it once it is released.
+//   (3) `next` keeps no copy of the current key: nothing of that key is left once it is released.
 
 package import KeychainCore
 

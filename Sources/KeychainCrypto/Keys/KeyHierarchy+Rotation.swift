@@ -104,7 +104,8 @@ extension KeyHierarchy {
         return try hierarchy.unlock(tierKey, machineKey: nil)
     }
 
-    /// New keys for all names, and the earlier class keys as retired keys.
+    /// New keys for all fixed names, the retired keys of `old`, and the class keys of `classes` as
+    /// further retired keys.
     private func rotatedKeys(
         _ old: [KeyName: SecretBytes], retiring classes: Set<ProtectionClass>, hasTier: Bool
     ) throws(KeychainFailure) -> [KeyName: SecretBytes] {

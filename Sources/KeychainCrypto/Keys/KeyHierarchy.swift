@@ -1,10 +1,10 @@
 // KeyHierarchy: a keybag together with the keys that open it. It creates and opens keybags, adds
 // ways in, and binds a keychain to a machine.
 //   (1) A key is wrapped under a key derived from the device key. If the key belongs to the guarded
-//       tier and a passcode or credential is set, the tier key is also needed. If its class is
-//       *this device only* and the keychain is bound, the machine key is also needed.
-//   (2) To add another way in, or bind a moved keychain to its new machine, only the tier key or
-//       machine key is wrapped again. No row is touched.
+//       tier, the tier key is also needed if there is one. If its class is *this device only* and
+//       the keychain is bound, the machine key is also needed.
+//   (2) To add another way in, or bind a moved keychain to its new machine, only the tier key, the
+//       machine key or both are wrapped again. No row is touched.
 //   (3) The keys of the when-passcode-set class exist only while there is a tier key.
 //   (4) While there is a tier key, at least one way in opens it. The last way in is removed only
 //       together with the tier key.
@@ -227,8 +227,7 @@ package struct KeyHierarchy: Sendable {
         try tierKeys(.open, Protectors(tierKey: nil, machineKey: machineKey))
     }
 
-    /// Opens the guarded tier if it has no way in. Returns `nil` if a passcode or credential is
-    /// set.
+    /// Opens the guarded tier if it has no way in. Returns `nil` if it has one.
     package func guardedTierWithoutPasscode() throws(KeychainFailure) -> TierKeys? {
         guard !keybag.hasPasscode else { return nil }
         return try tierKeys(.guarded, Protectors(tierKey: nil, machineKey: machineKey))

@@ -4,7 +4,7 @@
 //       keybag that it returns encodes to the same bytes, except for the tag if that is wrong.
 //   (2) A parsed keybag is not yet trusted: `isAuthentic` checks that it was created with the
 //       device key.
-//   (3) A slot of an unknown kind is kept unchanged.
+//   (3) A slot of an unknown kind is encoded as it was read.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -28,7 +28,7 @@ package struct Keybag: Hashable, Sendable {
     /// HMAC-SHA-256 over all bytes before it. Empty if this value was not parsed.
     package fileprivate(set) var tag: [UInt8] = []
 
-    /// Whether the guarded tier has a tier key, because a passcode or credential is set.
+    /// Whether the guarded tier has a tier key, because a passcode or another way in is set.
     package var hasPasscode: Bool { keys.contains { $0.protector.contains(.tier) } }
     /// Whether there is a passcode that a user can be asked for.
     package var hasPasscodeSlot: Bool { slots.contains { $0.kind == .passcode } }
@@ -224,7 +224,7 @@ package enum KeyName: Hashable, Sendable {
         return protector
     }
 
-    /// The keys that every keybag with or without a tier key has, in order.
+    /// The keys, in order, that every keybag with a tier key has, or every keybag without one.
     static func fixed(hasTier: Bool) -> [KeyName] {
         Tier.allCases.flatMap { [.indexKey($0), .integrityKey($0)] }
             + ProtectionClass.allCases

@@ -48,7 +48,8 @@ package enum ProcessProtection {
     }
 
     /// Runs `body`, which starts another program, with the limit for core dumps that this process
-    /// was started with. Even then, this process itself leaves no core dump.
+    /// was started with. Even then, this process itself leaves no core dump, because its dumpable
+    /// flag stays cleared.
     package static func withLimitOfCaller<Result>(_ body: () -> Result) -> Result {
         let resource = __rlimit_resource_t(RLIMIT_CORE.rawValue)
         // SAFETY: the limit is read during the call.

@@ -1,5 +1,5 @@
-// SecretBytes+Crypto: passes secret bytes to the crypto library without copies outside locked
-// memory, and erases what the library leaves behind.
+// SecretBytes+Crypto: passes secret bytes to the crypto library, and erases what the library leaves
+// behind in ordinary memory.
 //   (1) The code of this file makes no copy of secret bytes outside locked memory.
 //   (2) `KeyedHash` is HMAC-SHA-256 (RFC 2104) under a fixed key. The two padded keys are in secret
 //       memory. They are hashed in place, again for each code.

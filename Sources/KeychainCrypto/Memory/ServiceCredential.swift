@@ -12,7 +12,8 @@ package enum ServiceCredential {
     package static let variable = "KEYCHAIN_CREDENTIAL"
     package static let standardName = "keychain.unlock"
 
-    /// Reads a credential. Returns `nil` if this process has none with that name, or if it can't be
+    /// Reads the credential with the given name, with the name in ``variable``, or with the
+    /// ``standardName``. Returns `nil` if this process has none with that name, or if it can't be
     /// read or has more than 1 MiB.
     package static func read(
         _ name: String? = nil, _ variables: [String: String] = ProcessEnvironment.variables

@@ -10,7 +10,8 @@ package enum Descriptor {
 
     /// Whether a descriptor was open when the program was started. By mistake, a caller can pass
     /// the number of a descriptor that the program itself has opened. Such a descriptor is
-    /// recognized by its close-on-exec flag.
+    /// recognized by its close-on-exec flag. An open standard descriptor always counts, even if
+    /// ``StandardStreams`` has replaced a closed one.
     ///
     /// - Returns: Whether it was open. If not, `errno` is `EBADF`.
     package static func isInherited(_ descriptor: Int32) -> Bool {
@@ -149,8 +150,8 @@ package enum Descriptor {
     }
 
     /// Waits until a descriptor is readable or its other end is closed, at most for the given
-    /// number of milliseconds; -1 to wait indefinitely. An interruption takes precedence over
-    /// input.
+    /// number of milliseconds; -1 to wait indefinitely. Without a descriptor, waits only for the
+    /// interruption. An interruption takes precedence over input.
     package static func wait(
         for descriptor: Int32?, until interruption: Interruption?, milliseconds: Int32 = -1
     ) -> Wait {

@@ -4,8 +4,8 @@
 package import FoundationEssentials
 package import Glibc
 
-/// Identifies a state of a file. Only root can set `changed` back. States of the same size within
-/// one tick of the file system's clock are not distinguished.
+/// Identifies a state of a file. The owner can set `modified` back, but only root `changed`. States
+/// of the same size within one tick of the file system's clock are not distinguished.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -21,8 +21,8 @@ package struct FileIdentity: Hashable, Sendable {
         self.changed = changed
     }
 
-    /// Whether it is the same file and has not been written. Links and permissions can have
-    /// changed.
+    /// Whether it is the same file and has not been written, according to its size and modification
+    /// time. Links and permissions can have changed.
     package func isUnwritten(since other: FileIdentity) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified
     }
@@ -113,7 +113,8 @@ package enum Files {
         return unsafe stat(path, &status) == 0 ? FileStatus(status) : nil
     }
 
-    /// Whether anything exists at a path, even if this process has no permission to examine it.
+    /// Whether anything exists at a path. Links are followed. Also `true` if that can't be found
+    /// out, for example because this process has no permission to examine the path.
     package static func isThere(_ path: String) -> Bool {
         status(of: path) != nil || (errno != ENOENT && errno != ENOTDIR)
     }

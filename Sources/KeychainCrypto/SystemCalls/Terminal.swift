@@ -1,8 +1,8 @@
-// Terminal: asks the user at the controlling terminal of this process.
+// Terminal: asks the user at the controlling terminal of this process, or at another one.
 //   (1) Hidden input is neither echoed nor buffered by the terminal's line editing. It is read byte
 //       by byte into locked memory.
-//   (2) The terminal's modes are restored when a question ends in any way, unless a signal ends the
-//       process before: signal handlers are left to the program.
+//   (2) The terminal's modes are restored when a hidden question ends in any way, unless a signal
+//       ends the process before: signal handlers are left to the program.
 //   (3) Input that was typed before a hidden question was shown is discarded, because it was
 //       echoed.
 
@@ -43,7 +43,8 @@ package struct Terminal: ~Copyable {
 
     // MARK: Questions
 
-    /// Asks for a line that is shown as it is typed. Returns `nil` if the user ended the input.
+    /// Asks for a line that is shown as it is typed. Returns `nil` if the input ended or couldn't
+    /// be read.
     package func ask(_ prompt: String) -> String? {
         show(prompt)
         var line: [UInt8] = []
@@ -131,7 +132,7 @@ package struct Terminal: ~Copyable {
                     unsafe target[count] = byte
                     count += 1
                 default:
-                    // The key produces no character. The bell tells the user that it was ignored.
+                    // Control characters are ignored. The bell tells the user so.
                     show("\u{7}")
                 }
             }

@@ -1,5 +1,5 @@
-// KeyHierarchyVersion1: creates and opens a keybag of version 1, and sets, changes and
-// removes its passcode.
+// KeyHierarchyVersion1: creates and opens a keybag of version 1, and sets, changes and removes its
+// passcode.
 //   (1) Each key is wrapped under a key derived from the device key. If a passcode is set, the keys
 //       of classes that are not always available also require the passcode-tier key.
 //   (2) To change the passcode, only one key is wrapped again. No row is touched.

@@ -6,9 +6,9 @@
 //       is logged, and the file is opened anew and synchronized with the next record.
 //   (3) If the audit can't be written, each later request tries again. Requests without a record
 //       are counted, and the next record that can be written states their number.
-//   (4) Requests that only lock, that only ask for the status, the statistics, a passcode or
-//       hardware, or that only concern the connection, need no record: a full disk never prevents
-//       locking.
+//   (4) Requests that only lock, that only ask for the status or the statistics, that only ask
+//       whether there is a passcode or hardware for keys, or that only concern the connection, are
+//       carried out without a record if none can be written: a full disk never prevents locking.
 
 import Dispatch
 import FoundationEssentials

@@ -103,7 +103,7 @@ struct AuditWriter: Sendable {
         self.limits = limits
         self.anchor = anchor
         labels = AuditItemLabels(key: position.itemKey)
-        // Bytes after the end of the new anchor would damage it too.
+        // Bytes that a longer file left after the end of the new anchor would make it invalid.
         if let size = Files.status(of: anchor)?.identity.size, size > AuditPosition.byteCount,
             ftruncate(anchor.number, off_t(AuditPosition.byteCount)) != 0
         {

@@ -1,6 +1,7 @@
 // CredentialServer: the socket at which systemd requests the credentials of units.
 //   (1) The address of a caller is trusted only if the kernel reports user id 0 for the caller. Any
-//       process can bind a socket to any abstract name.
+//       process can bind a socket to any abstract name. A caller that isn't trusted, or whose
+//       address doesn't have systemd's form, is disconnected without an answer.
 //   (2) An answer is the secret, followed by the end of the stream. If there is no secret to give,
 //       the answer is one byte longer than any credential may be. systemd then doesn't start the
 //       unit. With an empty answer, it would start the unit with an empty secret.
@@ -111,7 +112,7 @@ final class CredentialServer: Sendable {
                 throw .param("A credential has 1 to \(Self.byteCount) bytes.")
             }
             let isSent = send(secret, to: caller)
-            onLine(isSent ? "\(asked): given" : "\(asked): the caller didn't receive it in time")
+            onLine(isSent ? "\(asked): given" : "\(asked): the caller didn't receive all of it")
         } catch {
             onLine("\(asked): not given, \(error.reason)")
             _ = send(Data(count: Self.byteCount + 1), to: caller)

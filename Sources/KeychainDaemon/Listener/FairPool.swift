@@ -16,7 +16,7 @@ enum Party: Hashable, Sendable {
     /// The watchdog, which probes whether the threads accept work.
     case watchdog
     /// A user: a client of the machine's service, a caller of a dedicated socket until it is
-    /// identified, or the owner of a keychain that is verified.
+    /// identified, the owner of a keychain that is verified, or root for the credentials of units.
     case user(uid_t)
     /// In a user's service, a program: the hash of its identity.
     case program(Int)
@@ -88,7 +88,7 @@ final class FairPool: Sendable {
         }
     }
 
-    /// Ends the threads, and waits for them to finish all submitted work. Work that wasn't started
+    /// Ends the threads, and waits for them to finish their current work. Work that wasn't started
     /// is called with `isActive` set to `false`.
     func stop() {
         state.withLock { $0.isStopping = true }

@@ -1,7 +1,7 @@
 // ListeningSocket: the socket that programs connect to, and the lock for its path.
-//   (1) Only the user of a user's service can enter the folder of its main socket and connect. For
-//       its dedicated sockets, see `OwnSockets`. Every user can connect to the main socket of the
-//       machine's service, and only root or the service can replace it.
+//   (1) Only the user of a user's service, and root, can enter the folder of its main socket and
+//       connect. For its dedicated sockets, see `OwnSockets`. Every user can connect to the main
+//       socket of the machine's service, and only root or the service can replace it.
 //   (2) An existing socket file is replaced only under the lock for its path, and only if no
 //       program listens at it. Such a file is left behind by a service that was killed.
 //   (3) A socket from the service manager is used as it is, and is not removed when the service
@@ -9,8 +9,9 @@
 //   (4) No two services share a socket or a keychain folder. A lock is released explicitly or when
 //       the process that holds it ends for any reason. The lock file remains, except that of a
 //       dedicated socket which the registry no longer names.
-//   (5) The lock file records the socket that was created and the folder of the keychain, so that
-//       programs recognize a socket that was left behind: see `SocketNote`.
+//   (5) The lock file of the main socket of a user's service records the socket that was created
+//       and the folder of the keychain, so that programs recognize a socket that was left behind:
+//       see `SocketNote`.
 
 import Glibc
 import KeychainCrypto
@@ -39,8 +40,9 @@ final class ListeningSocket: Sendable {
     ///   - isForEverybody: Whether all users of the machine may enter the socket's folder.
     ///   - mode: The mode of the socket. `nil` to let all users connect who may enter the folder.
     ///   - keychain: The folder of the keychain, if programs may open it themselves.
-    /// - Throws: ``ServiceFailure`` if another program listens there, if the folder isn't safe, or
-    ///   if the path is invalid or the socket can't be created.
+    /// - Throws: ``ServiceFailure`` if another program listens there or another service holds the
+    ///   lock, if the folder isn't safe, if the path is invalid or leads to something other than a
+    ///   socket, or if the socket can't be created.
     init(
         at path: String, isForEverybody: Bool, mode: mode_t? = nil, keychain: String? = nil
     ) throws(ServiceFailure) {

@@ -4,9 +4,9 @@
 //       for reading the files that identify a caller. Deriving a key takes at least a tenth of a
 //       second and much memory.
 //   (2) A request for the secret of one item is answered on the event loop if it doesn't have to
-//       wait, because switching threads twice would take longer than the answer. An event loop
-//       answers only a few such requests before it handles its other connections, so they don't
-//       wait for long.
+//       wait for another request or process, because switching threads twice would take longer than
+//       the answer. An event loop answers only a few such requests before it handles its other
+//       connections, so they don't wait for long.
 
 import KeychainCore
 import KeychainWire
@@ -180,7 +180,7 @@ final class Workers: Sendable {
         }
     }
 
-    /// Ends the threads, and waits for pending work. Identification is not waited for, since
+    /// Ends the threads, and waits for their current work. Identification is not waited for, since
     /// reading a file may hang.
     func stop() {
         identification.abandon()

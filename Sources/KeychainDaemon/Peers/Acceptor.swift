@@ -103,7 +103,7 @@ final class Acceptor: Sendable {
         let deadline: ContinuousClock.Instant
     }
 
-    /// How long no callers are accepted when the process has no file descriptors left, in
+    /// How long no callers are accepted when no file descriptors or no memory is left, in
     /// milliseconds.
     private static let rest: Int32 = 100
 
@@ -235,7 +235,8 @@ final class Acceptor: Sendable {
     /// again.
     private static let acceptedAtOnce = 16
 
-    /// - Returns: `false` if no file descriptors are left, so that no caller can be accepted now.
+    /// - Returns: `false` if no file descriptors or no memory is left, so that no caller can be
+    ///   accepted now.
     private func acceptSome(_ arrivals: inout Arrivals) -> Bool {
         for _ in 0..<Self.acceptedAtOnce {
             guard let socket = Sockets.accept(listener) else {

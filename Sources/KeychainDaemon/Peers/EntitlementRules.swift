@@ -34,7 +34,8 @@ struct Rights: Hashable, Sendable {
 
 struct EntitlementRules: Sendable {
     let registry: ProgramRegistry
-    /// Whether programs that the registry doesn't name get no access.
+    /// Whether programs that the registry doesn't name get no access. In the machine's service,
+    /// this applies to users.
     let isRegistryOnly: Bool
     /// The path of the tool that may use all groups without an entry in the registry, unless
     /// `isRegistryOnly` is set. `nil` if there is none.

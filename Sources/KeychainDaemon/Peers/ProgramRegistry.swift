@@ -3,8 +3,8 @@
 //       connections whose rights have changed are closed, see `KeychainServer`.
 //   (2) An error in the registry never widens a program's access. While a file can't be trusted or
 //       decoded, a program that no other file names gets no access, since the faulty file may be
-//       about it. While the folder can't be read for lack of descriptors or memory, the entries
-//       that were read last apply in the same way.
+//       about it. While the folder can't be listed, or a file in it can't be read for lack of
+//       descriptors or memory, the entries that were read last apply in the same way.
 //   (3) The content of a file is cached under the file's identity, which changes with the content.
 
 import FoundationEssentials
@@ -106,7 +106,8 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// A number that increases each time a check finds the folder or its entitlement lists changed.
+    /// A number that increases each time a check finds the folder, a file in it or a list of
+    /// entitlements changed.
     func revision() -> Int {
         state.withLock { state in
             state.refresh(folder, kind)

@@ -1,6 +1,6 @@
 // ServedKeychains: the keychains of a service, one per user, each opened when it is first needed.
-//   (1) A keychain is opened in the state after boot: locked if it has a passcode, unless systemd
-//       passed the service a credential that unlocks it.
+//   (1) A keychain is opened in the state after boot: locked if it has a passcode or another way to
+//       unlock it, unless systemd passed the service a credential that unlocks it.
 //   (2) A failure to open isn't cached: the next request tries again.
 //   (3) An opened keychain is verified in the background, unless it is recorded as verified.
 //   (4) Closing a keychain doesn't interrupt requests: the engine stays open for those that use it.
@@ -46,7 +46,7 @@ final class ServedKeychains: Sendable {
 
     private var all: [uid_t: ServedKeychain] { keychains.withLock { $0 } }
 
-    /// Locks the unlocked keychains.
+    /// Locks the unlocked keychains that have a passcode or another way to unlock them.
     /// - Parameter limit: Locks only keychains that no program has used for this long. `nil` to
     ///   lock all.
     /// - Returns: The users whose keychains were locked.
@@ -160,7 +160,8 @@ final class ServedKeychain: Sendable {
     }
 
     /// Closes the keychain if it has had no connection and no verification for `limit`, unless it
-    /// has a passcode and was unlocked since it was opened: only the user could unlock it again.
+    /// has a passcode or another way to unlock it and was unlocked since it was opened: perhaps
+    /// only the user could unlock it again.
     func closeIfIdle(since limit: Duration) {
         let engine = state.withLock { state -> KeychainEngine? in
             guard let engine = state.engine, let since = state.idleSince,
@@ -207,11 +208,11 @@ final class ServedKeychain: Sendable {
 
     // MARK: Locking
 
-    /// Records that a program unlocked the keychain, or opened an item that requires it to be
-    /// unlocked.
+    /// Records that a program unlocked the keychain, or read or saved a secret that requires it to
+    /// be unlocked.
     func noteUse() { state.withLock { $0.lastUse = .now } }
 
-    /// Locks the keychain if it is unlocked and has a passcode.
+    /// Locks the keychain if it is unlocked and has a passcode or another way to unlock it.
     /// - Parameter limit: Locks it only if no program has used it for this long. `nil` to lock it
     ///   in any case.
     /// - Returns: Whether it was locked.

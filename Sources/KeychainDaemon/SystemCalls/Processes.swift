@@ -30,8 +30,8 @@ enum Processes {
         Descriptor.ready(among: [pin.number], milliseconds: 0) == [false]
     }
 
-    /// All visible processes: the user ids of each, and its cgroup in the version 2 hierarchy.
-    /// `nil` if they can't all be examined.
+    /// All visible processes that have a cgroup in the version 2 hierarchy: the user ids of each,
+    /// and its cgroup. `nil` if they can't all be examined.
     static func all() -> [(users: Set<uid_t>, cgroup: String)]? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc") else {
             return nil
@@ -49,7 +49,7 @@ enum Processes {
     }
 
     /// Raises the limit of file descriptors to the maximum that the system allows this process.
-    /// - Returns: The new limit.
+    /// - Returns: The new limit, or 0 if the limits can't be read.
     @discardableResult
     static func raiseDescriptorLimit() -> Int {
         var limit = rlimit()

@@ -78,8 +78,8 @@ enum Sockets {
 
     // MARK: Peer credentials
 
-    /// A process file descriptor of the process that connected. `nil` if that process has ended or
-    /// the kernel is older than 6.5.
+    /// A process file descriptor of the process that connected. `nil` if that process has ended, no
+    /// descriptors are left, or the kernel is older than 6.5.
     static func peerProcess(of socket: OwnedDescriptor) -> OwnedDescriptor? {
         option(peerDescriptor, of: socket.number).map { OwnedDescriptor($0) }
     }

@@ -11,7 +11,7 @@ package import KeychainCrypto
 import KeychainSQLite
 import Synchronization
 
-/// A backup file and the identities that open it. It can be read repeatedly.
+/// A backup file and the identities to open it with. It can be read repeatedly.
 package final class BackupSource: Sendable {
     /// The descriptor of a file that is open for reading.
     package let descriptor: Int32
@@ -168,7 +168,7 @@ extension KeychainFailure {
             + "changed.",
         cause: .damage)
 
-    /// The error for a file that can't be opened as a backup.
+    /// The error for a file that can't be opened or read as a backup.
     package static func noBackup(_ failure: AgeFailure) -> KeychainFailure {
         switch failure {
         case .header:

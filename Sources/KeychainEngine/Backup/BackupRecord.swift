@@ -16,9 +16,10 @@ package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     case hardware
     /// The item is marked as bound to its system, or is in the group `lockdown-identities`.
     case systemBound
-    /// The item is *this device only*, and the device has no permanent identity.
+    /// The item is *this device only*, and the device has neither a chip nor a permanent identity.
     case unidentifiedMachine
-    /// The item is *this device only*, and the item or the keychain is bound to another device.
+    /// The item is *this device only*, and the item or the keychain is bound to another device, or
+    /// to a chip that can't be used now.
     case otherMachine
     /// The item is sealed with an application password, for another keychain or reference.
     case applicationPassword
@@ -223,9 +224,10 @@ struct RestoredItem {
         if case .date(let seconds) = record.attributes[.modificationDate] { seconds } else { 0 }
     }
 
-    /// Whether a backup may contain the item, apart from the validity of its attributes: it has
-    /// both dates and a valid group, it is not a key in hardware or an item of a token, and it is
-    /// not both synchronizable and under constraints that require authentication.
+    /// Whether a backup may contain the item, apart from its protection class and the validity of
+    /// its attributes: it has both dates and a valid group, it is not a key in hardware or an item
+    /// of a token, and it is not both synchronizable and under constraints that require
+    /// authentication.
     var isStorable: Bool {
         guard case .date = record.attributes[.creationDate],
             case .date = record.attributes[.modificationDate]

@@ -1,5 +1,5 @@
-// KeychainEngine+Backup: writes every item of a keychain, or its name if it is left out, as a line
-// of a backup.
+// KeychainEngine+Backup: writes every item of a keychain as a line of a backup. For an item that is
+// left out, the line has its name, or only its reference if the item can't be opened.
 //   (1) All rows are from one point in time: they are read in one transaction.
 //   (2) A locked item ends the backup with an error, because a backup without items that could be
 //       read after an unlock would be incomplete.
@@ -25,14 +25,16 @@ package struct BackupSummary: Sendable {
 }
 
 extension KeychainEngine {
-    /// Writes every item that can be backed up to an age file.
+    /// Writes a backup to an age file: every item that a backup may contain, and which items are
+    /// left out.
     ///
     /// - Parameters:
     ///   - writer: The file, begun and not finished. This function finishes it.
     ///   - progress: Called now and then with the number of items done and the total number.
     /// - Returns: The contents of the file, and the items that were left out.
-    /// - Throws: `interactionNotAllowed` if an item is locked, `diskFull` if the file can't be
-    ///   written, and the errors that report damage. The file is unusable then.
+    /// - Throws: `interactionNotAllowed` if an item is locked; `diskFull` if the file can't be
+    ///   written, for whatever reason; the errors that report damage; the errors of the machine's
+    ///   chip. The file is unusable then.
     package func backUp(
         to writer: AgeWriter, progress: (RequestProgress) -> Void = { _ in }
     ) throws(KeychainFailure) -> BackupSummary {

@@ -3,9 +3,10 @@
 //       to make the changes, and the SHA-256 of its content has to be the same.
 //   (2) All changes are one commit, so a restore that is interrupted has changed nothing.
 //   (3) If an item is both in the keychain and in the backup, merging keeps the version with the
-//       later modification date, under the item's reference in the keychain.
+//       later modification date, under the item's reference in the keychain. A hardware key and an
+//       item that only another machine can read stay as they are.
 //   (4) Merging deletes no item. Replacing first deletes all items that aren't synchronizable, as
-//       Apple's restore does, and then merges. Items that only another machine can read are kept.
+//       Apple's restore does, except those that only another machine can read. Then it merges.
 
 import FoundationEssentials
 package import KeychainCore
@@ -28,7 +29,8 @@ package struct BackupRestoration: Sendable {
     /// The number of items whose version in the keychain was kept: it has the same date as in the
     /// backup or a later one, is a hardware key, or can be read only on another machine.
     package internal(set) var keptCount = 0
-    /// Items that were deleted and are not in the backup.
+    /// Items that were deleted and not restored. Those that are in the backup are also listed among
+    /// the items left out.
     package internal(set) var deleted: [BackupName] = []
 
     package var isWithoutChange: Bool { added.isEmpty && updated.isEmpty && deleted.isEmpty }
@@ -37,8 +39,9 @@ package struct BackupRestoration: Sendable {
 extension KeychainEngine {
     /// Reads and checks a whole backup without a keychain.
     ///
-    /// - Throws: `decode` if the file is damaged or not a backup, `authFailed` if no given identity
-    ///   or passphrase opens it.
+    /// - Throws: `decode` if the file is damaged or not a backup; `authFailed` if no given identity
+    ///   or passphrase opens it; `wrongVersion` if its format is newer; `notAvailable` if it can't
+    ///   be read; `allocate` if there is too little memory for the passphrase.
     package static func readBackup(
         _ source: BackupSource, on machine: Machine
     ) throws(KeychainFailure) -> BackupSummary {
@@ -63,15 +66,16 @@ extension KeychainEngine {
     /// Restores a backup.
     ///
     /// - Parameters:
-    ///   - source: The file, and the identities that open it.
-    ///   - mode: Pass `.replace` to delete items that aren't in the backup and aren't
-    ///     synchronizable.
+    ///   - source: The file, and the identities to open it with.
+    ///   - mode: Pass `.replace` to delete all items that aren't synchronizable first, except those
+    ///     that only another machine can read.
     ///   - isTrial: Pass `true` to change nothing. The result then describes the changes that would
     ///     be made.
     ///   - progress: Called now and then with the number of items done and the total number.
     /// - Returns: The changes, with the names of the items.
-    /// - Throws: The errors of ``readBackup(_:on:)``; `interactionNotAllowed` if the keychain is
-    ///   locked; the errors that report damage; `diskFull`. In these cases no item is changed.
+    /// - Throws: The errors of ``readBackup(_:on:)``; `decode` if the file changes meanwhile;
+    ///   `interactionNotAllowed` if the keychain is locked; the errors that report damage;
+    ///   `diskFull`. In these cases no item is changed.
     package func restore(
         _ source: BackupSource, _ mode: BackupRestoreMode, isTrial: Bool = false,
         progress: (RequestProgress) -> Void = { _ in }
@@ -268,8 +272,8 @@ private struct PrimaryKey: Hashable {
         }
     }
 
-    /// The order of items that aren't synchronizable in a list shown to a user. It is the same each
-    /// time.
+    /// A fixed order for the list of deleted items that is shown to a user. It ignores
+    /// synchronizability, because none of them is synchronizable.
     func stands(before other: PrimaryKey) -> Bool {
         let (own, others) = (
             [Array(itemClass.name.utf8)] + values + [Array(accessGroup.utf8)],

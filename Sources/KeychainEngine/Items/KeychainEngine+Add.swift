@@ -47,8 +47,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Adds an item, or, if `keepsExisting` is set, returns an existing one with its primary key
-    /// and the data of the new one.
+    /// Adds an item. If its primary key is taken and `keepsExisting` is set, returns the existing
+    /// item instead, together with the data of the new one.
     ///
     /// A careless or malicious issuer can give the same serial number to certificates with
     /// different public keys. If the existing certificate has another public key, this throws
@@ -142,8 +142,8 @@ extension KeychainEngine {
     /// duplicate, a damaged row is set aside, and a tombstone is removed. `labels` are those in the
     /// tier that the item goes to. In an update, `id` is that of the row being changed.
     ///
-    /// - Returns: The latest modification date of the deleted tombstones, in seconds since
-    ///   2001-01-01.
+    /// - Returns: The latest modification date of the deleted tombstones, as for
+    ///   `removeTombstones(of:butNot:in:)`.
     @discardableResult
     func makeRoom(
         for record: ItemRecord, _ labels: RowLabels, in tier: Tier, replacing id: Int64?,
@@ -174,10 +174,10 @@ extension KeychainEngine {
         return nil
     }
 
-    /// Deletes the tombstones that have the primary key of an item, which is not itself a
-    /// tombstone.
+    /// Deletes the tombstones that have the primary key of an item. Does nothing if `record` is
+    /// itself a tombstone.
     ///
-    /// - Returns: Their latest modification date, in seconds since 2001-01-01.
+    /// - Returns: Their latest modification date, as for `removeTombstones(of:butNot:in:)`.
     @discardableResult
     func removeTombstones(
         under record: ItemRecord, butNot id: Int64? = nil,

@@ -1,11 +1,14 @@
 // KeychainEngine+Constraints: enforces the access constraints of items.
-//   (1) A secret under constraints is opened only for a request that satisfies them. Reading
-//       attributes and deleting require nothing; a change requires the same as opening.
+//   (1) A request opens an item's secret only if it satisfies the item's constraints. Reading
+//       attributes and deleting require nothing; a change requires the same as opening. The blob of
+//       a hardware key isn't under constraints. Backups, checks and rotations of the keys open
+//       every secret without satisfying constraints, but not the encryption with an application
+//       password.
 //   (2) An application password is checked by decrypting with it, never by comparing.
 //   (3) An item gets a constraint that requires presence or the passcode only while a passcode or
 //       another way to unlock the keychain is set.
-//   (4) An item for one biometric enrollment stores the identifier of that enrollment. For another
-//       one, it opens only if another of its conditions is enough.
+//   (4) An item for one biometric enrollment stores the identifier of that enrollment. With another
+//       enrollment, it opens only if another of its conditions is enough.
 
 import FoundationEssentials
 import KeychainCrypto

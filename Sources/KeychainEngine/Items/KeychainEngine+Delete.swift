@@ -1,9 +1,9 @@
 // KeychainEngine+Delete: deletes all items that match, or none.
-//   (1) A locked row is deleted without being opened if the query is decided by labels alone,
-//       including that of the group, the row itself has those labels, and no tombstone can be
-//       needed. If the query is decided by such labels or names the row's reference, a row bound to
-//       another machine is deleted, unless a tombstone is required, and a damaged row is set aside.
-//       No other row is deleted without being opened.
+//   (1) Some rows are deleted without being opened. If labels alone, including that of the group,
+//       decide which rows match, a locked row with these labels is deleted, provided that no
+//       tombstone can be needed. If labels alone decide, or the query names the row's reference, a
+//       row bound to another machine is deleted, unless a tombstone is required, and a damaged row
+//       is set aside. Every other row is opened before it is deleted.
 //   (2) A deletion that encounters any other locked row, or a row with columns of the wrong kind,
 //       fails and changes nothing. It skips other damaged rows and other rows bound to another
 //       machine.
@@ -121,8 +121,8 @@ extension KeychainEngine {
         if leavesNothing { try transaction.deleteVersions(ofItem: row.reference) }
     }
 
-    /// Inserts a tombstone, which has only the primary key and dates of the item. It tells other
-    /// devices about the deletion.
+    /// Inserts a tombstone, which has only the primary key and the creation date of the item, and a
+    /// new modification date. It tells other devices about the deletion.
     func leaveTombstone(
         for opened: OpenedRow, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
@@ -145,12 +145,12 @@ extension KeychainEngine {
         try transaction.insert(SealedRow(binding, record, keys: opened.keys, secret: nil))
     }
 
-    /// Deletes the tombstones that have the primary key of `tombstone`, in both tiers. The row with
-    /// `id` is kept.
+    /// Deletes the tombstones that have the primary key of `tombstone`, in both tiers. Damaged ones
+    /// are set aside. The row with `id` is kept.
     ///
-    /// - Returns: The latest modification date of the deleted tombstones, in seconds since
-    ///   2001-01-01. The item that takes their place must have a later one, because other machines
-    ///   keep the later of two versions.
+    /// - Returns: The latest modification date of those that could be opened, in seconds since
+    ///   2001-01-01; `nil` if there are none. The item that takes their place must have a later
+    ///   one, because other machines keep the later of two versions.
     @discardableResult
     func removeTombstones(
         of tombstone: ItemRecord, butNot id: Int64? = nil, in transaction: inout StoreTransaction

@@ -43,8 +43,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Adopts the keybag if another process has changed the passcode. That process may have removed
-    /// the passcode, which ends the lock. Returns whether the keybag was replaced.
+    /// Adopts the keybag if another process has changed it, and returns whether that is so. The
+    /// process may have removed the passcode, which ends the lock.
     func adoptsOtherKeybag() throws(KeychainFailure) -> Bool {
         let generation = session.ring.withLock { $0.keybagGeneration }
         guard try store.header().keybagGeneration != generation else { return false }
@@ -121,7 +121,8 @@ extension KeychainEngine {
         return found.map(\.item)
     }
 
-    /// The error for a search without matches: the item doesn't exist, is damaged, or was lost.
+    /// The error for a search without matches: the item doesn't exist, is damaged, was lost, can be
+    /// opened on another machine only, or may be in the guarded tier, which wasn't searched.
     /// Changes and deletions don't use this and treat lost items as absent, so that a newly saved
     /// item replaces a lost one.
     private func failureForNoMatch(

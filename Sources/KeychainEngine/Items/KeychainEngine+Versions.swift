@@ -1,6 +1,6 @@
 // KeychainEngine+Versions: keeps, finds, restores and deletes earlier versions of items.
-//   (1) A version is visible to callers that may see its access group, and opens under the same
-//       conditions as the item.
+//   (1) A version is visible to callers that may see its access group, and opens under the
+//       conditions that the item had when the version was replaced.
 //   (2) Versions are searched linearly: there are few, and they are searched only at a user's
 //       request.
 //   (3) A version that is older than the policy allows is found only to be deleted, even if it is

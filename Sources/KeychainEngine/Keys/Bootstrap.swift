@@ -47,9 +47,9 @@ enum Bootstrap {
     /// Updates the keybag file from the keybag in the database, and removes earlier keybags from
     /// the write-ahead log.
     ///
-    /// The file is outdated after a change of the passcode that was interrupted or during which
-    /// the log couldn't be emptied, and missing after an interrupted creation of a keychain. The
-    /// keychain opens in either case, so a failure is only logged.
+    /// The file is outdated after a change of the keybag, such as a new passcode, that was
+    /// interrupted or during which the log couldn't be emptied, and missing after an interrupted
+    /// creation of a keychain. The keychain opens in either case, so a failure is only logged.
     static func updateKeybagCopy(_ store: Store, _ hierarchy: KeyHierarchy, _ log: Logger) {
         let bytes = hierarchy.encoded
         guard let folder = store.folder, (try? store.file.keybagBytes()) == bytes,

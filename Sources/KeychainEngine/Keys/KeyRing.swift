@@ -1,9 +1,11 @@
 // KeyRing: the class keys in memory, which determine the items that can be read.
 //   (1) Keys of the *always* classes are in memory for the lifetime of the engine. If the keychain
-//       is bound to another machine, the keys of `alwaysThisDeviceOnly` are in memory only from an
-//       unlock with a recovery code until `lockAll`.
+//       is bound to another machine, or to a chip that can't be used, the keys of
+//       `alwaysThisDeviceOnly` are in memory only from an unlock with a recovery code until
+//       `lockAll`.
 //   (2) Keys of the after-first-unlock classes are in memory from the first unlock until `lockAll`.
-//   (3) Keys of the when-unlocked classes are in memory from an unlock until `lock` or `lockAll`.
+//   (3) Keys of the when-unlocked classes and of the when-passcode-set class are in memory from an
+//       unlock until `lock` or `lockAll`.
 //   (4) While neither a passcode nor another way to unlock the keychain is set, all keys that can
 //       be opened on this machine are in memory. The when-passcode-set class has no keys then.
 //   (5) The keys that find and count the items of the guarded tier are in memory exactly as long as

@@ -7,9 +7,10 @@
 //   (3) After the commit, the log is checkpointed and emptied, so that it contains no earlier
 //       keybag under an earlier passcode. If that fails, or the process ends before it, the next
 //       process that opens the keychain does it.
-//   (4) Every step that can fail precedes the commit. After the commit the change is made, and no
-//       error is reported.
-//   (5) If the keychain is locked during a change, it stays locked.
+//   (4) Every step whose failure is an error precedes the commit. After the commit the change is
+//       made, and a failure is only logged.
+//   (5) If the keychain is locked during a change, it stays locked, unless the change removes the
+//       passcode and with it the lock.
 //   (6) Subscribers to changes are notified after the keys in memory have been replaced.
 //   (7) A grant is valid from the proof until the next lock, the next change of the keybag by any
 //       process (of the passcode, another way in, the binding to a machine or the keys), or the
@@ -68,7 +69,8 @@ extension KeychainEngine {
         if before.tiers.guarded == nil { verifyIfSmall() }
     }
 
-    /// Erases the keys of the when-unlocked classes from memory and ends all grants.
+    /// Erases the keys of the when-unlocked classes and of the when-passcode-set class from memory,
+    /// and ends all grants.
     /// - Throws: `param` if neither a passcode nor another way to unlock the keychain is set.
     package func lock() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lock() }
@@ -151,8 +153,9 @@ extension KeychainEngine {
 
     /// Removes the passcode, all other ways to unlock the keychain and, permanently, all items of
     /// the when-passcode-set class.
-    /// - Returns: The number of items deleted.
-    /// - Throws: `authFailed` if the passcode is wrong. Nothing is changed then.
+    /// - Returns: The number of items and tombstones deleted.
+    /// - Throws: `authFailed` if the passcode is wrong, `param` if none is set. Nothing is changed
+    ///   then.
     @discardableResult
     package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
         try attempt { () throws(KeychainFailure) in try removePasscodeOfSession(passcode) }

@@ -1,6 +1,6 @@
 // KeychainEngine+Slots: the ways into a keychain, and the machine that it is bound to.
-//   (1) Adding the first passcode or credential rotates the keys of a keychain on disk. Any other
-//       change is committed like a change of the passcode, and changes no row.
+//   (1) Adding the first passcode or credential to a keychain on disk that has neither rotates its
+//       keys. Any other change is committed like a change of the passcode, and changes no row.
 //   (2) A change that is proved with a way in also unlocks the keychain, unless that way in opens
 //       only the machine key.
 //   (3) A slot can be removed only while the keychain is unlocked.
@@ -74,7 +74,8 @@ extension KeychainEngine {
     }
 
     /// Binds the *this device only* items to this machine. With a recovery code as proof this also
-    /// works if they are bound to another machine; this machine's chip then replaces the other's.
+    /// works if they are bound to another machine; this machine's chip or identity then takes the
+    /// place of the other's.
     package func bind(provedBy proof: WayIn?) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             let before = try presentRing()

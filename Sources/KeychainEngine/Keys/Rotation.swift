@@ -142,13 +142,13 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - proof: The passcode, if one is set; otherwise another way in, if there is one.
-    ///   - progress: Called now and then. Return `false` to cancel the rotation; nothing is changed
-    ///     then.
+    ///   - progress: Called now and then, at last when all items are done. Return `false` before
+    ///     that to cancel the rotation; nothing is changed then.
     /// - Returns: The ways in that were removed because they were not presented.
     /// - Throws: `authFailed` if the proof is missing or wrong; `param` if it is not the passcode
-    ///   although one is set, or for a keychain in memory; `notAvailable` if the keychain is bound
-    ///   to another machine; `userCanceled`; `diskFull`; the errors that report damage. In these
-    ///   cases nothing is changed.
+    ///   although one is set, if the keybag has no room for more retired keys, or for a keychain in
+    ///   memory; `notAvailable` if the keychain is bound to another machine; `userCanceled`;
+    ///   `diskFull`; the errors that report damage. In these cases nothing is changed.
     @discardableResult
     package func rotate(
         provedBy proof: WayIn? = nil, progress: (RequestProgress) -> Bool = { _ in true }

@@ -22,12 +22,14 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
-    ///   - passcode: Required if one is set.
-    ///   - options: The cost of passcodes, and the hardware that a sealed device key requires.
+    ///   - passcode: The passcode if one is set; otherwise `nil`.
+    ///   - options: The options, such as the cost of passcodes, and the hardware that a sealed
+    ///     device key requires.
     /// - Returns: `false` if the keychain was not of version 1.
-    /// - Throws: `authFailed` if the passcode is wrong; `readOnly` if the folder is; `notAvailable`
-    ///   if a required passcode is missing, another program has the keychain open, or the database
-    ///   is damaged; `decode` if an item doesn't open. In these cases nothing is changed.
+    /// - Throws: `authFailed` if the passcode is wrong; `param` if it is given although none is
+    ///   set; `readOnly` if the folder is; `notAvailable` if a required passcode is missing,
+    ///   another program has the keychain open, or the database is damaged; `decode` if an item
+    ///   doesn't open. In these cases nothing is changed.
     package static func convert(
         directory: String, passcode: SecretBytes?, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> Bool {

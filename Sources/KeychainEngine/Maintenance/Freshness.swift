@@ -1,9 +1,10 @@
 // Freshness: when a database is verified as a whole, and whether it is known to be sound. The tags
 // of pages reveal altered pages. Only a verification reveals that a page was replaced by an earlier
 // version of it.
-//   (1) A verification is due once after each boot of the machine, and whenever the files were
-//       changed by another program, or a killed process left its log behind. The result is recorded
-//       where other processes can find it, or in this process if there is no folder for it.
+//   (1) A verification is due once after each boot of the machine, whenever the files were changed
+//       other than by processes that use the keychain, and whenever a killed process left its log
+//       behind. The result is recorded where other processes can find it, or in this process if
+//       there is no folder for it.
 //   (2) A keychain with few items is verified when it is opened. A service verifies a larger one
 //       while it is in use; other programs verify it only on request.
 //   (3) Before the first unlock, no process can verify it as a whole. The verification then takes
@@ -61,7 +62,8 @@ extension KeychainEngine {
         if let problem = state.problem { log.error("The keychain is damaged: \(problem).") }
     }
 
-    /// Verifies the database, unless a recorded verification is still valid.
+    /// Verifies the database, unless a recorded verification is still valid or damage is known.
+    /// Does nothing before the first unlock.
     ///
     /// - Parameter isWanted: Called now and then. Return `false` to cancel the verification.
     /// - Returns: The state of verification afterwards.

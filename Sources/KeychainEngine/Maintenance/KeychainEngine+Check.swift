@@ -16,12 +16,13 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - settingAside: Pass `true` to set damaged rows aside, so that their primary keys can be
-    ///     used again. No row is set aside while the structure is damaged.
+    ///     used again. Nothing is set aside if the database as a whole or a page is damaged, and a
+    ///     row with columns of the wrong types never is.
     ///   - progress: Called now and then with the number of rows checked and the total number.
-    ///     Return `false` to cancel the check.
+    ///     Return `false` to cancel the check, unless all rows are checked.
     /// - Returns: The problems found, if any.
-    /// - Throws: `userCanceled` if `progress` returned `false`; errors in reading the database
-    ///   other than damage.
+    /// - Throws: `userCanceled` if `progress` returned `false`; errors in reading the database,
+    ///   also because of damage, if no problem was found before.
     package func check(
         settingAside: Bool = false, progress: (RequestProgress) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> CheckReport {

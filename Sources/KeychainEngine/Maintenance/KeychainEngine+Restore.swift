@@ -144,7 +144,8 @@ extension KeychainEngine {
         return try putBack(setAside, record) ? .restored : .keyTaken
     }
 
-    /// - Returns: Whether the row's primary key was free.
+    /// - Returns: `false` if an item has the row's primary key or reference. Nothing is changed
+    ///   then.
     private func putBack(
         _ setAside: SetAsideRow, _ record: ItemRecord
     ) throws(KeychainFailure) -> Bool {

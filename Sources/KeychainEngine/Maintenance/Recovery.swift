@@ -1,6 +1,7 @@
-// Recovery: a new database with every item of a damaged one that can still be authenticated.
-//   (1) Nothing damaged is deleted or overwritten. The damaged files are moved unchanged to a
-//       folder inside the keychain's folder.
+// Recovery: a new database with the items of a damaged one that can still be authenticated.
+//   (1) The damaged database and its log are neither deleted nor changed, but moved to a folder
+//       inside the keychain's folder. The keybag file, and a device key file of which one copy is
+//       damaged, are written again.
 //   (2) The new database is complete and durable before it gets the name under which it counts as
 //       recovered. A recovery that is interrupted before that has changed nothing. One that is
 //       interrupted later is finished by the next recovery, which doesn't read the damaged files
@@ -10,13 +11,15 @@
 //       rows on a page whose tag verifies; each from the newest image of its page. A header
 //       confirms that they are the items of the last commit. If no header does, the report says so.
 //   (4) A row that is damaged, or that may have been deleted, is set aside in the new database. A
-//       search for it fails with damage instead of "not found", and the row can be restored.
-//   (5) If items with unknown labels may be lost, every miss is reported as damage, until the loss
-//       is dismissed.
+//       search for it fails with damage instead of "not found". It can be restored if it opens.
+//   (5) If items with unknown labels may be lost, every search that finds nothing fails with
+//       damage, until the loss is dismissed.
 //   (6) The new database's generation is above every generation that was seen.
 //   (7) The new database has format version 2, whatever the version of the damaged one: rows of
 //       version 1 are sealed again.
-//   (8) The new database is verified as a whole before a recovery reports success.
+//   (8) The new database is verified as a whole before a recovery reports success. Only a recovery
+//       that finishes an interrupted one does without the way in, and then verifies as much as the
+//       available keys allow.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -38,8 +41,8 @@ package struct RecoveryReport: Hashable, Sendable {
     /// Whether a header vouches for exactly the recovered items together with the damaged ones.
     /// Otherwise an item may be an earlier version, or may have been deleted since.
     package var isVerified = false
-    /// Whether unknown items may have been lost, in this recovery or an earlier one. Every miss is
-    /// then reported as damage.
+    /// Whether unknown items may have been lost, in this recovery or an earlier one. Every search
+    /// that finds nothing then fails with damage.
     package var hasUnknownLoss = false
     /// Whether this recovery finished one that was interrupted. Then the only known findings are
     /// the rows that are set aside, by this recovery or earlier ones.
@@ -64,15 +67,16 @@ extension KeychainEngine {
     /// - Parameters:
     ///   - directory: An absolute path.
     ///   - way: Required to read the damaged files of a keychain that has a passcode or another way
-    ///     in, because items of a locked class can't be distinguished from damaged ones. `nil` for
-    ///     the credential in the options, if it opens the keychain.
+    ///     to unlock it, because items of a locked class can't be distinguished from damaged ones.
+    ///     `nil` for the credential in the options, if it opens the keychain.
     ///   - options: The clock, the credential, and the hardware that a sealed device key requires.
     ///   - progress: Called now and then with the number of undamaged items found so far.
     /// - Returns: What was recovered, what was not, and where the damaged files are.
     /// - Throws: `interactionNotAllowed` if a required passcode is missing; `authFailed` if the way
     ///   in is wrong, or if one is missing and no passcode is set; `param` if the keychain has none
-    ///   of this kind; `notAvailable` while another process uses the keychain. In these cases no
-    ///   item is changed.
+    ///   of this kind; `invalidKeychain` if the device key or the current keybag is missing;
+    ///   `notAvailable` while another process uses the keychain, or if the database is missing. In
+    ///   these cases no item is changed.
     package static func recover(
         directory: String, with way: WayIn?, options: EngineOptions = EngineOptions(),
         progress: (Int) -> Void = { _ in }

@@ -102,7 +102,7 @@ struct RecoveryKeys {
 extension KeyRing {
     /// Adds the keys that need a way in. Without `way`, the credential of this process is tried.
     ///
-    /// - Returns: Whether all keys are in the ring that can be opened on this machine.
+    /// - Returns: Whether the ring has all keys that can be opened on this machine.
     /// - Throws: `authFailed` if `way` is wrong, `param` if the keychain has none of its kind.
     mutating func unlockForRecovery(
         with way: WayIn?, _ options: EngineOptions

@@ -94,7 +94,8 @@ struct Recovery {
 
     // MARK: Deciding what is an item
 
-    /// Places each row that was not copied yet: among the items, or among the rows set aside.
+    /// Places the rows that were not copied yet: among the items, or among the rows set aside. Rows
+    /// that the header shows to be deleted are dropped.
     private mutating func place(
         _ findings: RecoveryFindings, _ header: StoreHeader?, _ copy: inout RecoveredItems
     ) throws(KeychainFailure) {

@@ -1,6 +1,6 @@
-// RowKeys: all keys that open and seal the rows of a keychain, and the resealing of every row of
-// one database into another under other keys.
-//   (1) A row keeps its reference, its id, its dates and every byte of its secret.
+// RowKeys: keys that open and seal the rows of a keychain, and the resealing of all rows of one
+// database into another under other keys.
+//   (1) An item's row keeps its reference, its id, its dates and every byte of its secret.
 //   (2) If a row of the items table doesn't open, resealing fails.
 //   (3) An earlier version of an item that doesn't open is left out.
 //   (4) A row set aside whose attributes don't open is kept unchanged, and a search under the new
@@ -110,7 +110,8 @@ struct RowKeys {
             id: row.id, binding, record, keys: keys, secret: sealed?.bytes ?? row.secret)
     }
 
-    /// Opens a row with these keys and seals it under other keys; `nil` if it doesn't open.
+    /// Opens a row with these keys and seals it under other keys; `nil` if it doesn't open, or if
+    /// one of the other keys is not available.
     func row(_ row: SealedRow, for new: RowKeys) -> SealedRow? {
         guard case .whole(let record, let secret) = condition(of: row) else { return nil }
         return new.seal(record, secret, inPlaceOf: row)

@@ -113,7 +113,7 @@ package struct RegistryEntry: Hashable, Sendable {
             return .user(number)
         case "unit":
             guard text.hasSuffix(".service"), !text.contains("/") else {
-                throw failure("names a unit that doesn't end in .service")
+                throw failure("names a unit that doesn't end in .service, or contains a slash")
             }
             return .unit(text)
         case "socket":

@@ -2,8 +2,9 @@
 //   (1) A program that can write such a file could give itself any right. So the file has to belong
 //       to root or to the user of the service, and no other user may be able to write it. The check
 //       is made on the open file, not on a path that may lead to a different file later.
-//   (2) A file beside a program is trusted only if root owns the file and all folders above it: a
-//       user could replace files below any folder that the user may move.
+//   (2) A service trusts the entitlements beside a program only if root owns both files and all
+//       folders above them, and no other user may write any of these: a user could replace files
+//       below any folder that the user may move.
 
 package import FoundationEssentials
 import Glibc

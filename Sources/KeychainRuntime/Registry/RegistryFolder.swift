@@ -104,7 +104,7 @@ package struct RegistryFolder: Sendable {
             let entries = try entries().filter { $0.subject == subject }
             for entry in entries {
                 guard Files.remove(entry.file) else { throw Self.failure(entry.file) }
-                // The list is removed only if it was created together with the entry.
+                // The list is removed only if it has the name under which `put` creates it.
                 let own = entry.file.dropLast(".json".count) + ".entitlements"
                 if entry.entitlements == own { Files.remove(entry.entitlements) }
             }

@@ -39,8 +39,9 @@ final class ChangeListener: Sendable {
     }
 
     /// Subscribes to changes.
-    /// - Throws: The errors of connecting, or the failure that the service answers. In that case,
-    ///   the handler is not subscribed.
+    /// - Throws: The errors of connecting, the failure that the service answers, or `notAvailable`
+    ///   if the process has no file descriptors or threads left. The handler is not subscribed
+    ///   then.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription {

@@ -2,9 +2,9 @@
 //   (1) Every call ends: with an answer, with a failure, or when no message has arrived within the
 //       timeout for its kind of request, see `ServiceOptions`.
 //   (2) If the connection ends before the answer, the request is sent again if the service reported
-//       that it wasn't carried out, or if it wasn't sent completely. A request that changes nothing
-//       is also sent again once if its outcome is unknown. Any other request then fails, and the
-//       failure says that the outcome is unknown.
+//       that it wasn't carried out, or if it wasn't sent completely, but at most three times in
+//       all. A request that changes nothing in the keychain is also sent again once if its outcome
+//       is unknown. Any other request then fails, and the failure says that the outcome is unknown.
 //   (3) A request has a connection to itself, so several threads use several connections. A
 //       connection is either in the pool or used by one thread.
 //   (4) After a fork, the child uses none of its parent's connections, since either process could
@@ -34,8 +34,8 @@ package final class ServiceClient: Sendable {
         listener = ChangeListener(path: socketPath, options: options)
     }
 
-    /// The greeting of the service, with this program's entitlements. If there is no greeting yet,
-    /// the client connects.
+    /// The greeting of the service, with this program's entitlements. If this process, with its
+    /// current user, has none yet, the client connects.
     /// - Throws: The errors of connecting, such as `notAvailable` if the service can't be reached.
     package func welcome() throws(KeychainFailure) -> Welcome {
         if let last = lastWelcome.withLock({ $0 }), last.holder == .current { return last.welcome }

@@ -4,7 +4,8 @@
 //   (2) Nothing is sent before the user that runs the service is known.
 //   (3) After any outcome except an answer or a failure of the request, it must not be used again.
 //   (4) A process that protects its memory lifts this protection while it connects, so that the
-//       service can identify it. It holds no secrets during that time: see `ProcessProtection`.
+//       service can identify it, but only as long as it has not held a secret: see
+//       `ProcessProtection`.
 
 import KeychainCrypto
 import KeychainCore
@@ -212,7 +213,8 @@ final class ServiceConnection: @unchecked Sendable {
 
     // MARK: Listening
 
-    /// A message that isn't an answer, or the end of the connection.
+    /// What arrives on the connection of a subscription: a change, another message, or the end of
+    /// the connection.
     enum Event {
         case changed
         case other

@@ -1,4 +1,5 @@
-// ServiceFailures: the errors for a service that can't be reached or doesn't answer.
+// ServiceFailures: the errors for a service that can't be reached, isn't trusted, has another
+// version, or doesn't answer.
 
 import KeychainCore
 import KeychainWire
@@ -8,7 +9,8 @@ extension KeychainFailure {
         "`keychainctl status` says what is wrong. KEYCHAIN_SERVICE=embedded opens the keychain "
         + "without the service."
 
-    /// No program accepts connections.
+    /// No program accepts connections, or the service ends each connection before it carries out
+    /// the request.
     static func serviceRefuses(_ path: String) -> KeychainFailure {
         .busy(
             "The keychain service at \(path) doesn't accept connections: it isn't running or is "
@@ -73,7 +75,7 @@ extension KeychainFailure {
                 + "the service.")
     }
 
-    /// A request was sent and no answer arrived.
+    /// A request was sent, completely or in part, and no answer arrived that can be used.
     static func unanswered(_ operation: RequestCode, timedOut: Bool) -> KeychainFailure {
         let what =
             timedOut

@@ -1,7 +1,7 @@
 // ForwardedSignals: forwards signals to the child program that this process runs.
-//   (1) Both processes are in one process group. Signals from the terminal reach both from the
-//       kernel. A signal that a process sends to this process alone is forwarded. So no key press
-//       is delivered twice.
+//   (1) Both processes are in one process group, so signals from the terminal reach both from the
+//       kernel and aren't forwarded. Signals that another process sends are. Only a key press
+//       between the start of the program and `send(to:)` is delivered to the program twice.
 //   (2) A forwarded signal that the caller ignored stays ignored in both.
 //   (3) The handler uses only async-signal-safe functions, such as kill(2) and sigaction(2), and
 //       atomics.

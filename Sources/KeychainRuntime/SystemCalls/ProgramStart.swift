@@ -1,5 +1,6 @@
 // ProgramStart: starts a program that replaces this process or runs as its child. The program gets
-// the variables and file descriptors of this process, and arguments of this process or other ones.
+// the inheritable file descriptors of this process, its variables unless they are cleared, and
+// arguments of this process or other ones.
 //   (1) Arguments and variables from the caller are passed on byte for byte. Swift's strings would
 //       replace bytes that aren't valid UTF-8.
 //   (2) Added variables are kept in memory for secrets until the kernel has copied them.
@@ -142,8 +143,8 @@ package struct ProgramStart {
 
     private typealias Vector = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
-    /// Calls `start` with the program. If the program is a text file without an interpreter line,
-    /// calls it again with the shell, like execvp(3).
+    /// Calls `start` with the program. If the kernel doesn't know the file's format, as for a
+    /// script without an interpreter line, calls it again with the shell, like execvp(3).
     private func withVectors(_ start: (String, Vector, Vector) -> Int32) -> Int32 {
         // SAFETY: argv has argc terminated strings for the life of the process, and the environment
         // isn't changed here. The entries of `variables` and the copies of paths are alive until

@@ -124,7 +124,7 @@ final class UnixSocket: Sendable {
     enum Beginning {
         /// The requested bytes, and the socket that came with them.
         case greeting([UInt8], UnixSocket)
-        /// Other data, which is still to be received.
+        /// Other data, or the end of the connection, which is still to be received.
         case other
         case ended(Transfer)
     }

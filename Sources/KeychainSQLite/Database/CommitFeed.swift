@@ -1,8 +1,9 @@
 // CommitFeed: notifies subscribers of commits by this or another process.
-//   (1) Once a subscription exists, every commit is followed by a call of its handler.
-//   (2) Commits of this process are reported directly by the writer, so this works for a database
-//       without files, too. Commits of other processes are detected by a watch of the folder, which
-//       exists only while there are subscribers.
+//   (1) While a subscription exists, a call of its handler follows every commit that changes the
+//       header. One call can stand for several commits of other processes.
+//   (2) Commits of this process are reported directly by the writer, so subscriptions to a database
+//       without files work, too. Commits of other processes are detected by a watch of the folder,
+//       which exists only while there are subscribers.
 //   (3) Without subscribers, a commit costs one uncontended lock.
 //   (4) Handlers are called without a lock held.
 
@@ -11,7 +12,8 @@ package import KeychainCore
 import Synchronization
 
 package final class CommitFeed: Sendable {
-    /// The state of the header when it was last read or written by this process.
+    /// The state of the header that was last reported to subscribers; before the first report, that
+    /// at the time when the first of them subscribed.
     private enum Seen: Equatable {
         case generation(UInt64)
         case unreadable
@@ -42,13 +44,14 @@ package final class CommitFeed: Sendable {
     }
 
     private var generation: UInt64? {
-        // Called without the lock, because it reads a file.
+        // Called without the lock of the state, because it reads a file.
         state.withLock { $0.generation }()
     }
 
     // MARK: Notifying
 
-    /// Reports a commit of this process, which is durable and recorded in the anchor.
+    /// Reports a commit of this process. In a folder, the commit is durable and was passed to the
+    /// anchor.
     func note(generation: UInt64) {
         tell { state in
             if case .generation(let seen) = state.seen, seen > generation { return true }
@@ -62,7 +65,7 @@ package final class CommitFeed: Sendable {
         tell { _ in true }
     }
 
-    /// Reads the header, and notifies subscribers if it has changed.
+    /// Reads the generation, and notifies subscribers if it has changed or can't be read any more.
     private func look() {
         let now = generation.map { Seen.generation($0) } ?? .unreadable
         tell { state in
@@ -83,10 +86,10 @@ package final class CommitFeed: Sendable {
     // MARK: Subscribing
 
     /// - Parameters:
-    ///   - means: How to detect commits of other processes, if this subscription is the first.
-    ///     Otherwise `means` and `interval` are ignored.
+    ///   - means: How to detect commits of other processes. `means` and `interval` are ignored if
+    ///     there is another subscription, or if no other process can write.
     ///   - interval: How often to read the header without a notification from the kernel. `nil` for
-    ///     the interval of ``CommitWatch``.
+    ///     the interval of the means, see ``CommitWatch``.
     ///   - handler: Called on any thread. It must not block.
     /// - Returns: The subscription, which ends when it is released.
     func subscribe(
@@ -100,8 +103,8 @@ package final class CommitFeed: Sendable {
                 }
             }
             let isFirst = state.withLock { $0.handlers.isEmpty }
-            // Commits made before the watch began are not reported: the subscriber has not read
-            // anything yet.
+            // Commits up to the one read here are not reported to the first subscriber, which has
+            // not read anything yet.
             let seen =
                 isFirst ? generation.map { Seen.generation($0) } ?? .unreadable : nil
             let id = state.withLock { state in

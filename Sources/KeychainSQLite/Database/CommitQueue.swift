@@ -1,13 +1,14 @@
 // CommitQueue: group commit for the writes of several threads.
 //   (1) Writes are carried out one at a time, in the order of arrival.
-//   (2) One thread at a time is the leader. It carries out its own write and then the waiting ones,
-//       and commits. The other threads sleep until their write has ended or they become the leader.
+//   (2) One thread at a time is the leader. It carries out its own write and then, in the same
+//       transaction, waiting ones, and commits. The other threads sleep until their write has ended
+//       or they become the leader.
 //   (3) The next thread becomes the leader before any thread is notified of the commit, so that the
 //       disk isn't idle while threads wake up.
 //   (4) A leader waits for as many writes as took part in the last commit or were waiting when it
 //       ended, but at most half as long as that commit took. A thread that makes one write after
-//       another arrives within this time. If the leader didn't wait, that thread would miss this
-//       commit and have to wait for its end.
+//       another usually arrives within this time. If the leader didn't wait, that thread would miss
+//       this commit and have to wait for its end.
 //   (5) A write that must not share a commit is carried out by its own thread.
 //   (6) A write that doesn't compete with others, and whose predecessor didn't either, is not
 //       delayed and costs a few uncontended locks.
@@ -32,7 +33,8 @@ final class QueuedWrite: @unchecked Sendable {
     /// Whether the write must not share its commit with others.
     let isAlone: Bool
     private var body: Body?
-    /// The error of the write; `nil` if it succeeded.
+    /// The error of the write. `nil` if it succeeded, or if it wasn't carried out because the
+    /// keybag has changed.
     var failure: KeychainFailure?
     fileprivate var turn: DispatchSemaphore?
     fileprivate var hasEnded = false
@@ -130,7 +132,8 @@ final class CommitQueue: Sendable {
 
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Makes the thread whose write has waited longest the leader.
+    /// Makes the thread whose write has waited longest the leader. If no write is waiting, the next
+    /// thread that enters becomes the leader.
     func passOn() {
         let turn = state.withLock { state -> DispatchSemaphore? in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst().turn }
@@ -140,8 +143,8 @@ final class CommitQueue: Sendable {
         turn?.signal()
     }
 
-    /// Wakes the thread whose write was carried out or has failed. The caller must not access the
-    /// write afterwards.
+    /// Wakes the thread of a write that another thread has dealt with. The caller must not access
+    /// the write afterwards.
     func end(_ write: QueuedWrite) {
         _ = write.take()
         write.hasEnded = true

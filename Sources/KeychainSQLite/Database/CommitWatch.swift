@@ -3,12 +3,13 @@
 //       another database has replaced this one. An inotify event for that file says when to read
 //       the header, never what changed. Events that were coalesced, or dropped because their queue
 //       was full, therefore do no harm.
-//   (2) The folder is watched for new files, because the first commit creates the anchor, and
-//       another file may replace it.
-//   (3) The header is also read at intervals, because some commits cause no event: those of a
-//       process that is killed before it writes the anchor, and those made on another machine.
-//   (4) If inotify is unavailable, for example because its limits are reached, reading at intervals
-//       is the only means.
+//   (2) The folder is watched for new files, because a commit creates the anchor if it is missing,
+//       and a rotation replaces it by another file.
+//   (3) The header is also read at intervals, because some commits cause no event, for example
+//       those of a process that is killed before it writes the anchor, or that can't write it, and
+//       those made on another machine.
+//   (4) If inotify is unavailable at the start, for example because its limits are reached, reading
+//       at intervals is the only means.
 
 import Dispatch
 import Glibc
@@ -30,7 +31,8 @@ package final class CommitWatch: Sendable {
     private let notices: NoticeQueue?
     private let timer: Timer
 
-    /// Starts the watch. Every commit from when this returns leads to a call of `look`.
+    /// Starts the watch. Every commit from when this returns leads to a call of `look`, some of
+    /// them only at the next interval.
     ///
     /// - Parameters:
     ///   - folder: The keychain's folder.

@@ -1,9 +1,10 @@
 // Connections: the pool of open connections to one database file, in a writable or read-only
-// folder.
+// folder, or the one connection to a database in memory.
 //   (1) A connection is used by one call at a time and returned when the call ends.
 //   (2) A call waits for other processes for at most `Store.longestWait`; a write waits until its
 //       deadline. Writes of a `Store` take place one at a time, see `CommitQueue`.
-//   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
+//   (3) Every commit to a file is synchronized to the disk before it returns (WAL, synchronous =
+//       FULL).
 //   (4) A database in memory has one connection, which calls use in turn, and exists as long as the
 //       connection. Nothing of it is written to a file, not even a rollback journal.
 //   (5) In a read-only folder, reading works as described in (6) to (8), and every write is
@@ -14,8 +15,8 @@
 //   (7) If there is a log with its shared memory, SQLite reads both, under its locks, and writes
 //       neither.
 //   (8) A connection is used only if its database still had its name after its log was opened: a
-//       rotation removes the old database before its log. If the database of a failed call has
-//       been replaced, the error says so.
+//       rotation removes the old database before its log. If the database of a failed call has been
+//       replaced, the error says so.
 //   (9) A log without shared memory, as in a copy that was made while the keychain was in use,
 //       can't be read in a read-only folder. Because it contains commits, it is never ignored.
 
@@ -114,8 +115,8 @@ final class Connections: Sendable {
     /// Runs `body` on an idle connection, without a transaction. Only reads from the disk may
     /// block.
     ///
-    /// - Returns: `nil` if no connection is idle, if a lock isn't free, if `body` fails, or if the
-    ///   database is in memory or in a read-only folder.
+    /// - Returns: `nil` if no connection is idle, if a lock isn't free, if `body` fails or returns
+    ///   `nil`, or if the database is in memory or in a read-only folder.
     func runAtOnce<Result>(
         _ body: (DatabaseConnection) throws(KeychainFailure) -> Result?
     ) -> Result? {
@@ -127,7 +128,7 @@ final class Connections: Sendable {
         return Self.$mustNotWait.withValue(true) { (try? body(loan.connection)) ?? nil }
     }
 
-    /// Whether an error was caused by the replacement of the database by another.
+    /// Whether another database has replaced this one, and the error is one that this can cause.
     private func isSuperseded(
         _ failure: KeychainFailure, on connection: DatabaseConnection? = nil
     ) -> Bool {
@@ -164,7 +165,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Takes a connection for one call. ``takeBack(_:isKept:)`` has to follow.
+    /// Takes a connection for one call, after which ``takeBack(_:isKept:)`` has to be called.
     private func lend(
         for transaction: DatabaseConnection.TransactionKind?, isNew: Bool
     ) throws(KeychainFailure) -> Pooled {
@@ -188,8 +189,8 @@ final class Connections: Sendable {
     }
 
     /// Takes a connection back from a call.
-    /// - Throws: `notAvailable` if the database changed meanwhile, so that the results have to be
-    ///   discarded.
+    /// - Throws: `notAvailable` if the database, in a read-only folder, changed meanwhile, so that
+    ///   the results have to be discarded.
     private func takeBack(_ loan: Pooled, isKept: Bool) throws(KeychainFailure) {
         if let memory {
             memory.turn.signal()
@@ -222,8 +223,8 @@ final class Connections: Sendable {
             PageChecksumVFS.uri(forPath: path) + (moment?.parameters ?? "&mode=rw"),
             isReadOnly: moment != nil)
         if moment == nil { try database.reservePageEnds() }
-        // This check comes first, because setting the journal mode would change a database of
-        // another program.
+        // This check precedes the settings, because setting the journal mode would change a
+        // database of another program.
         let isNew = try Self.isNew(database)
         if moment == nil {
             // SQLite switches a new database to WAL mode in a transaction that has no log yet. With
@@ -272,7 +273,8 @@ struct ReadOnlyMoment: Equatable {
         "&mode=ro" + (hasLog ? "&readonly_shm=1" : "&immutable=1")
     }
 
-    /// Whether all data read between this moment and another belongs to one state.
+    /// Whether what was read between this moment and another can be used. If there is a log,
+    /// SQLite's own locks ensure that.
     func isOneState(with other: ReadOnlyMoment) -> Bool { hasLog || self == other }
 
     /// Whether a connection that was opened at this moment can be used at another.
@@ -286,7 +288,8 @@ extension StoreFolder {
     /// system.
     package var isReadOnly: Bool { writeRefusal != nil }
 
-    /// `EROFS` or `EACCES`; `nil` if the folder is writable or doesn't exist.
+    /// `EROFS` or `EACCES`; `nil` if the folder is writable, or can't be written for another
+    /// reason, such as that it doesn't exist.
     private var writeRefusal: Int32? {
         guard !Files.mayWrite(path), errno == EROFS || errno == EACCES else { return nil }
         return errno

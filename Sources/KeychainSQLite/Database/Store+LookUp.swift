@@ -16,9 +16,10 @@ extension Store {
     /// - Parameters:
     ///   - query: The query.
     ///   - caller: The caller, whose group is searched if the query names none.
-    /// - Returns: `nil` if there is no such row in the guarded tier or more than one, if the keys
-    ///   of this tier aren't available, if the query has fewer or further conditions or its group
-    ///   is not determined, or if damage is known or found.
+    /// - Returns: `nil` if there is no such row in the guarded tier or more than one, if the row's
+    ///   columns have the wrong types, if the keys of this tier aren't available, if the query has
+    ///   fewer or further conditions or its group is not determined, or if damage is known or
+    ///   found.
     /// - Throws: Errors in reading.
     package func lookUp(
         _ query: ItemQuery, visibleTo caller: AccessGroups

@@ -1,6 +1,6 @@
 // Store+Survey: counts items, reads all rows of `items` or `set_aside` or the item with a
-// reference, reads the classes with Secure Enclave blobs, and checks that the database is the
-// current one.
+// reference, reads the classes with Secure Enclave blobs, checks that the database is the current
+// one, and describes the format.
 
 import FoundationEssentials
 package import KeychainCore
@@ -48,7 +48,8 @@ extension Store {
 
     /// Makes sure that what was read before is of the current database. Call this after reading
     /// only `versions`, `set_aside`, `outbox` or `state`. When another database replaces this one,
-    /// its other tables are renamed, so that reading them fails, but these four stay readable.
+    /// `header`, `keybag` and `items` are renamed, so that reading them fails, but these four stay
+    /// readable.
     /// - Throws: `superseded` if another database has replaced this one.
     package func requireCurrent() throws(KeychainFailure) {
         if try file.isSuperseded { throw .superseded }
@@ -88,7 +89,8 @@ extension Store {
         return rows
     }
 
-    /// The classes whose keys may protect Secure Enclave blobs that applications keep.
+    /// The classes whose current keys may protect Secure Enclave blobs that applications keep.
+    /// Blobs from before the last rotation are protected by retired keys.
     package func blobClasses() throws(KeychainFailure) -> Set<ProtectionClass> {
         try connections.run { database throws(KeychainFailure) in
             try StoreSchema.blobClasses(in: database)

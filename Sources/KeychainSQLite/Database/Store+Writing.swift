@@ -1,15 +1,17 @@
 // Store+Writing: writes, and group commit.
-//   (1) A write returns after the commit that contains it is durable and recorded in the anchor.
+//   (1) A write to a folder returns after the commit that contains it is durable and was passed to
+//       the anchor, whose failure isn't reported.
 //   (2) If a write fails, it has no effect, neither on the database nor on the other writes of its
-//       commit.
+//       commit. After some failures, such as a full disk, SQLite rolls back the whole transaction;
+//       the commit then fails.
 //   (3) If a commit fails, every write in it fails, because each may depend on the others. A commit
 //       that could not be synchronized to the disk may still take effect; the error then says so.
 //   (4) A write sees the effects of earlier writes in its commit, so the keybag's generation is
 //       checked for each write.
 //   (5) A commit fails if damage was found since it began, or if it would write a damaged page.
 //   (6) In tests, a `WriteProbe` observes a write to a database in memory while it is carried out,
-//       and can abort it at any moment. The effect is that of a crash at that moment: all of the
-//       write or nothing. A write to a folder never uses the probe.
+//       and can abort it at each of the moments that it is told of. The effect is that of a crash
+//       at that moment: all of the write or nothing. A write to a folder never uses the probe.
 
 import Dispatch
 package import KeychainCore
@@ -94,7 +96,7 @@ extension Store {
         for write in others { queue.end(write) }
     }
 
-    /// - Returns: The header to be committed, and its bytes; `nil` if nothing has changed.
+    /// - Returns: The header to be committed, and its bytes; `nil` if it stays the same.
     private func carryOut(
         _ first: QueuedWrite, _ others: inout [QueuedWrite], in database: DatabaseConnection,
         _ probe: WriteProbe?

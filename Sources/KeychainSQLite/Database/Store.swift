@@ -19,7 +19,7 @@ package final class Store: Sendable {
     package let file: StoreFile
     package let keychainID: [UInt8]
     /// The keys of the open tier are always present; those of the guarded tier from the first
-    /// unlock on.
+    /// unlock until ``setGuarded(_:)`` erases them.
     private let keys: Mutex<StoreTiers>
     /// The last header that was verified or written, so that an unchanged header isn't verified
     /// again.
@@ -31,11 +31,12 @@ package final class Store: Sendable {
     package let commits: CommitFeed
     let damage: PageDamage
     let queue = CommitQueue()
-    /// How long a call waits for other processes, including its time in this process's queue.
+    /// How long a call waits for other processes. For a write, this includes the time in this
+    /// process's queue.
     @TaskLocal package static var longestWait: Duration = .seconds(30)
     let verificationCount = Atomic<Int>(0)
-    /// The damage registry's counts when the whole database (`examined`) and all rows
-    /// (`confirmed`) were last found undamaged.
+    /// The damage registry's counts when the whole database (`examined`) and all rows (`confirmed`)
+    /// were last found to be in the state of the last commit.
     private let examined = Mutex<UInt64>(0)
     private let confirmed = Mutex<UInt64>(0)
 
@@ -137,7 +138,8 @@ package final class Store: Sendable {
     }
 
     /// The generation of the last commit that is known from outside the database: from the anchor,
-    /// or from the freshness note of the current boot.
+    /// or from the freshness note of the current boot. The end of an epoch if the database was
+    /// replaced. `nil` if neither can be read.
     package static func lastGeneration(
         in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
         place: FreshnessNote.Place
@@ -296,8 +298,8 @@ package final class Store: Sendable {
         case unknown
     }
 
-    /// The loss that may explain a search without results. This reads all rows set aside, of which
-    /// there are usually none.
+    /// The loss that may explain a search without results. This reads the rows that are set aside,
+    /// of which there are usually none.
     package func loss(for search: RowSearch) throws(KeychainFailure) -> Loss? {
         try connections.run { database throws(KeychainFailure) in
             let cursor = try database.rows(
@@ -345,7 +347,7 @@ package final class Store: Sendable {
         try examine(since: confirmed) { () throws(KeychainFailure) in try rowProblem() }
     }
 
-    /// Looks for a problem, unless a search for one has found none since damage was last recorded.
+    /// Looks for a problem, unless the last search found none and no damage was recorded since.
     private func examine(
         since last: borrowing Mutex<UInt64>,
         _ problem: () throws(KeychainFailure) -> String?
@@ -366,6 +368,7 @@ package final class Store: Sendable {
 
 extension Store {
     /// Checkpoints the log and truncates it to zero bytes.
-    /// - Throws: `notAvailable` if another process prevents it; `readOnly` in a read-only folder.
+    /// - Throws: `notAvailable` if another connection, usually of another process, prevents it;
+    ///   `readOnly` in a read-only folder; other errors of the checkpoint.
     package func emptyLog() throws(KeychainFailure) { try connections.emptyLog() }
 }

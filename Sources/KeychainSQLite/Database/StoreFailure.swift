@@ -53,8 +53,9 @@ enum StoreFailure {
 
     // MARK: The system's errors
 
-    /// Whether an extended result code is one with which SQLite reports a failed system call, so
-    /// that `errno` describes the failure.
+    /// Whether an extended result code is one with which SQLite usually reports a failed system
+    /// call, so that `errno` describes the failure. The checksumming VFS also returns some of these
+    /// codes itself, when it refuses a call; `errno` is then that of an earlier call.
     ///
     /// Read errors and the code without an extension are excluded: they also report damage of a
     /// page or of the log, without a failed system call.
@@ -115,8 +116,8 @@ enum StoreFailure {
     private static let noMemory = KeychainFailure(
         .allocate, "There is not enough memory. Nothing was changed. Try again when there is more.")
 
-    /// The error for a commit that could not be synchronized. The change is in the log, and may be
-    /// there or not after a restart.
+    /// The error for a commit that could not be synchronized. The change may be in the log, and may
+    /// be there or not after a restart of the machine.
     private static func uncertainCommit(_ systemError: Int32) -> KeychainFailure {
         let reason = systemError == 0 ? "" : ": \(errorText(systemError))"
         return KeychainFailure(

@@ -3,7 +3,8 @@
 //   (2) A file that is not a keychain database, or that has a newer format, is refused, and its
 //       content stays unchanged.
 //   (3) SQLite's file layer has the device key for as long as the file is open, so that every page
-//       is authenticated.
+//       is authenticated. The pages of a database of version 1 have only checksums, and those of a
+//       database in memory have neither.
 //   (4) A database of version 1 is opened only to be converted.
 
 import FoundationEssentials
@@ -41,8 +42,9 @@ package struct StoreFile: Sendable {
 
     /// Opens the database of a folder. Each connection to it keeps up to `pageCacheByteCount` bytes
     /// of pages in memory.
-    /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a damaged or foreign file;
-    ///   ``KeychainFailure/superseded`` if another database has replaced it.
+    /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a missing, damaged, foreign
+    ///   or refused file, and if a recovery was interrupted; ``KeychainFailure/superseded`` if
+    ///   another database has replaced it.
     package static func open(
         _ folder: StoreFolder, deviceKey: SecretBytes, pageCacheByteCount: Int = smallPageCache
     ) throws(KeychainFailure) -> StoreFile {
@@ -127,8 +129,8 @@ package struct StoreFile: Sendable {
 
     /// Creates the database with its header and keybag in one transaction, and empties the
     /// write-ahead log, so that the database file contains everything. `generation` is that of its
-    /// first commit. `blobClasses` are the classes whose keys, current or retired, may protect
-    /// Secure Enclave blobs that applications keep.
+    /// first commit. `blobClasses` are the classes whose current keys may protect Secure Enclave
+    /// blobs that applications keep.
     package static func create(
         _ folder: StoreFolder, hierarchy: KeyHierarchy, tiers: StoreTiers,
         deviceKey: SecretBytes, generation: UInt64 = 1, blobClasses: Set<ProtectionClass> = []

@@ -5,8 +5,8 @@
 //       difference of two headers would reveal the contributions of single rows, and from enough of
 //       those an attacker could compose an older state with the same sum.
 //   (3) Its tag is made with the open tier's integrity key; an altered header is not accepted. The
-//       part about the guarded tier has an additional tag under that tier's key. Without the
-//       passcode, that part can be copied unchanged, but not modified.
+//       part about the guarded tier has an additional tag under that tier's key. Without this key,
+//       that part can be copied unchanged, but not modified.
 
 package import KeychainCrypto
 package import KeychainCore
@@ -42,7 +42,8 @@ package struct StoreHeader: Hashable, Sendable {
         /// The bytes as they were read. The count is unreliable: the part's own tag can't be
         /// checked yet, and the device key is enough to forge the header's tag.
         case sealed([UInt8], count: UInt64)
-        /// The part, and the bytes it was read from; `bytes` is `nil` if the part has been changed.
+        /// The part, and the bytes it was read from; `bytes` is `nil` if the part is new or has
+        /// been changed.
         case opened(Part, writeCount: UInt64, bytes: [UInt8]?)
     }
 
@@ -99,7 +100,8 @@ package struct StoreHeader: Hashable, Sendable {
         }
     }
 
-    /// Gives the open tier's digest a new mask. This is done for every commit.
+    /// Gives the open tier's digest a new mask. This is done for every commit that changes the
+    /// header.
     mutating func renewMask() {
         open.maskValue = .random()
     }

@@ -1,9 +1,9 @@
 // StoreOutbox: references of the items whose changes are yet to be sent to the other machines of a
 // circle, in the order of the changes. Documentation/Synchronization.md, "The outbox".
 //   (1) A reference is added in the transaction that changes the item, so no acknowledged change is
-//       missing.
+//       missing. When the circle is set, those of all items to be sent are added.
 //   (2) Without a circle nothing is added. The table `state` contains the circle's identifier.
-//   (3) A change that came from another machine is not added.
+//   (3) A change that came from another machine, or that other machines don't need, is not added.
 //   (4) The outbox may contain a reference several times, and references of items that were deleted
 //       or aren't sent to other machines.
 
@@ -117,7 +117,7 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Adds the entries of another database's outbox.
+    /// Adds the entries of another database's outbox, with their ids.
     package mutating func addToOutbox(_ entries: [OutboxEntry]) throws(KeychainFailure) {
         for entry in entries {
             try execute(
@@ -156,7 +156,7 @@ extension StoreTransaction {
         return found
     }
 
-    /// Adds the items that this transaction changed to the outbox if there is a circle.
+    /// Adds `outbound` to the outbox, each item once, if there is a circle.
     mutating func fillOutbox() throws(KeychainFailure) {
         guard !outbound.isEmpty, try circle() != nil else { return }
         var added: Set<ItemReference> = []

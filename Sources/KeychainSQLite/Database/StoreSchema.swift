@@ -6,8 +6,8 @@
 //       both can be compared.
 //   (3) A database that a rotation of the keys replaces is marked in `state`, and its tables
 //       `header`, `keybag` and `items` are renamed in the same transaction. In every process,
-//       SQLite itself therefore rejects later statements on these tables. Every write uses one of
-//       them.
+//       SQLite itself therefore rejects later statements on these tables. Every write and every
+//       read of items uses one of them.
 
 import FoundationEssentials
 import KeychainCore
@@ -153,9 +153,9 @@ enum StoreSchema {
             [.blob(Data(classes.map(\.rawValue).sorted()))])
     }
 
-    /// A description of the first difference between the schema of a database and this one; `nil`
-    /// if there is none. A trigger, for example, would change what is written. Unknown names are
-    /// omitted, because they may contain anything.
+    /// A description of one difference between the schema of a database and the one defined here;
+    /// `nil` if there is none. A trigger, for example, would change what is written. Unknown names
+    /// are omitted, because they may contain anything.
     /// - Throws: `superseded` if another database has replaced this one.
     static func difference(
         from database: DatabaseConnection, _ damage: PageDamage

@@ -1,5 +1,6 @@
 // StoreTiers: the keys with which the rows of each tier are found and authenticated. Those of the
-// open tier are always available, those of the guarded tier from the first unlock on.
+// open tier are always available. Those of the guarded tier are available from the first unlock
+// until everything is locked, which leads back to the state before the first unlock.
 //   (1) A row is found and authenticated with the keys of the tier of its protection class.
 //   (2) A database of version 1 has one tier for all rows, the open one.
 
@@ -23,7 +24,7 @@ package final class StoreTier: Sendable {
 
 package struct StoreTiers: Sendable {
     package let open: StoreTier
-    /// `nil` before the first unlock and for version 1.
+    /// `nil` while the keys aren't available, as before the first unlock, and for version 1.
     package let guarded: StoreTier?
     package let isVersion1: Bool
 
@@ -98,7 +99,7 @@ extension KeychainFailure {
     /// The error for a request that needs the guarded tier before the first unlock.
     package static let lockedBeforeFirstUnlock = KeychainFailure(
         .interactionNotAllowed,
-        "The keychain hasn't been unlocked since it was opened, so it is unknown which items it "
-            + "contains. Keep any value that you were about to save, and try again after unlocking "
-            + "the keychain.")
+        "The keychain hasn't been unlocked since it was opened or `keychainctl lock --all` locked "
+            + "it, so it is unknown which items it contains. Keep any value that you were about to "
+            + "save, and try again after unlocking the keychain.")
 }

@@ -1,6 +1,7 @@
 // StoreTransaction: the changes that can be part of a commit.
 //   (1) Each change keeps rows, terms, and the header's count and digest consistent.
-//   (2) Nothing is visible to others before the transaction ends, and nothing remains if it fails.
+//   (2) Nothing is visible to other connections before the transaction ends. Nothing remains if it
+//       fails, unless the failure says that this is unknown.
 //   (3) `row(under:)` and `row(withReference:)` return only a row that has the labels or the
 //       reference in its own columns. An index entry that leads to another row is damage.
 //       `rows(_:includesSecret:)` leaves this comparison to the caller.
@@ -17,10 +18,10 @@ package struct StoreTransaction {
     private var isChanged = false
     /// The items whose rows were added, replaced or deleted.
     package private(set) var touched: [ItemReference] = []
-    /// Those among them whose changes other machines of the circle don't have yet.
+    /// Those among them whose changes have to be sent if there is a circle.
     private(set) var outbound: [ItemReference] = []
-    /// Whether changes from now on come from another machine of the circle, or move rows to another
-    /// database, so that they don't have to be sent.
+    /// Whether changes from now on don't have to be sent: they come from another machine of the
+    /// circle, concern only this machine, or move rows to another database.
     package var isKeptFromOutbox = false
     /// `nil` if no versions of replaced or deleted rows are kept.
     var keeping: VersionKeeping?
@@ -51,7 +52,7 @@ package struct StoreTransaction {
 
     // MARK: Reading
 
-    /// The search for a query in the tiers that have items and whose keys are available.
+    /// The search for a query, see ``StoreTiers/indexes(for:_:)`` for the tiers that it covers.
     package func search(_ query: ItemQuery, visibleTo caller: AccessGroups) -> RowSearch {
         RowSearch(query, visibleTo: caller, indexes: tiers.indexes(for: query, header))
     }
@@ -203,15 +204,15 @@ package struct StoreTransaction {
         }
     }
 
-    /// Moves a damaged row with all its bytes to `set_aside`. `moment` is the current time, in
-    /// seconds since 2001-01-01.
+    /// Moves a damaged row with all its bytes, but not its id, to `set_aside`. `moment` is the
+    /// current time, in seconds since 2001-01-01.
     package mutating func setAside(
         _ row: SealedRow, reason: SetAsideReason, at moment: Double
     ) throws(KeychainFailure) {
         try addSetAside(try withSecret(row), reason: reason.rawValue, at: moment)
         try delete(row, isOfItem: false)
-        // `delete` removes only the index entries for the terms in the row, which may be damaged.
-        // A remaining entry would lead to no row, or to the next row with this id. This statement
+        // `delete` removes only the index entries for the terms in the row, which may be damaged. A
+        // remaining entry would lead to no row, or to the next row with this id. This statement
         // scans the whole index, once for each damaged row.
         try execute("DELETE FROM terms WHERE item = ?", [.integer(row.id)])
         // The row's contribution and tier can't be determined from its damaged bytes.
@@ -330,8 +331,8 @@ package struct StoreTransaction {
 
     // MARK: Ending
 
-    /// Writes the header if anything changed.
-    /// - Returns: The new header and its bytes, or `nil` if nothing changed.
+    /// Writes the header if a change was noted.
+    /// - Returns: The new header and its bytes; `nil` if it stays the same.
     mutating func finish() throws(KeychainFailure) -> (bytes: [UInt8], header: StoreHeader)? {
         guard isChanged else { return nil }
         try fillOutbox()
@@ -379,7 +380,7 @@ package struct StoreTransaction {
     }
 }
 
-/// A damaged row that was set aside.
+/// A row that was set aside.
 package struct SetAsideRow: Sendable {
     package let row: SealedRow
     /// The time at which it was set aside, in seconds since 2001-01-01.
@@ -388,8 +389,8 @@ package struct SetAsideRow: Sendable {
     package var reason: SetAsideReason? { SetAsideReason(rawValue: number) }
     package var reasonText: String { reason?.text ?? "reason \(number), of a later version" }
     package let number: Int64
-    /// Whether its tag is valid: it was set aside by a process with the keychain's keys, at this
-    /// moment and for this reason.
+    /// Whether its tag is valid: a process with the keychain's keys recorded that it was set aside
+    /// at this moment and for this reason.
     package let isAuthentic: Bool
     /// Whether it has a tag. A row without one is not authenticated, which is not damage.
     let hasTag: Bool

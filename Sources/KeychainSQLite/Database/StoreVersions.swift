@@ -152,7 +152,8 @@ extension StoreTransaction {
     /// Whether versions are kept because the request asks for them.
     package var keepsRequestedVersions: Bool { keeping?.isRequested ?? false }
 
-    /// Keeps a version of a row that is about to be changed or deleted.
+    /// Keeps a version of a row that is about to be changed or deleted, after a call of
+    /// ``keepVersions(isRequested:at:)`` that permits it.
     func keepVersion(
         _ row: SealedRow, _ change: ItemVersion.Change
     ) throws(KeychainFailure) {
@@ -207,7 +208,7 @@ extension StoreTransaction {
         try execute("DELETE FROM versions WHERE at < ?", [.real(moment)])
     }
 
-    /// Sets the policy, and deletes the versions that it doesn't permit.
+    /// Sets the policy, and deletes the versions that exceed its limits of age and number.
     package mutating func setHistory(
         _ policy: HistoryPolicy, at moment: Double
     ) throws(KeychainFailure) {
@@ -239,7 +240,8 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Deletes all versions of items of a protection class.
+    /// Deletes all versions with a protection class, even if their items have another one
+    /// meanwhile.
     package mutating func deleteVersions(
         of protection: ProtectionClass
     ) throws(KeychainFailure) {

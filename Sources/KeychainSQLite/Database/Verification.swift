@@ -89,8 +89,8 @@ extension Store {
         if !isVersion1, let problem = try StoreSchema.difference(from: database, damage) {
             return problem
         }
-        // This checks all pages, including free ones. It also checks that each row has its index
-        // entries and each index entry has its row.
+        // This checks the pages of all tables and indexes, and the list of the free pages. It also
+        // checks that each row has its index entries and each index entry has its row.
         let rows = try database.rows("PRAGMA integrity_check(8)")
         var answer: String?
         while try rows.next() { answer = answer ?? rows.text(0) }
@@ -149,8 +149,9 @@ extension Store {
         var expected = 0
         let rows = try database.rows("SELECT id, terms FROM items WHERE length(terms) > 0")
         while try rows.next() {
-            // A row with malformed terms is reported as a damaged row. Entries that it has in the
-            // index count as entries without an item.
+            // A row with malformed terms is missing from the digests, so `rowProblem` finds it once
+            // the keys of its tier are available. Entries that it has in the index count as entries
+            // without an item.
             guard let id = rows.integer(0), let terms = rows.list16(1) else { continue }
             for term in terms {
                 expected += 1

@@ -1,5 +1,6 @@
 // Anchor: the generation of the last acknowledged commit, kept outside the database.
-//   (1) It is written after the commit is durable, so it is never ahead of the database.
+//   (1) It is written after the commit is durable, so it is never ahead of the database, except as
+//       in (5).
 //   (2) It is not synchronized. A power failure may set it back, never forward.
 //   (3) A database with a lower generation was replaced, see (5), or has lost commits: its log was
 //       damaged, or an older copy was put back.

@@ -3,15 +3,14 @@
 // Documentation/Formats/freshness-note-v1.md.
 //   (1) It is outside the keychain's folder, in a file that doesn't survive a shutdown. If there is
 //       no folder for such a file, it is in the memory of this process.
-//   (2) It is valid only while the files are in the recorded state. Changes that SQLite makes
-//       through this process update the record if it was valid before. Other changes never update
-//       it.
+//   (2) It is valid only while the files are in the recorded state. Changes that SQLite makes in a
+//       keychain process update the record if it was valid before. Other changes never update it.
 //   (3) A note that was altered, or that belongs to another boot or another keychain, is ignored.
 //       Each folder has a note of its own.
-//   (4) Its generation is that of the last recorded commit, and counts whether the rest is valid or
-//       not.
-//   (5) When SQLite recovers a log that was left behind, the note becomes invalid: frames of a
-//       failed transaction may have been put back into the log, in place of committed frames.
+//   (4) Its generation is that of the last recorded commit or the end of an epoch, and counts
+//       whether the rest is valid or not.
+//   (5) When SQLite recovers a log that was left behind, the database counts as unverified: frames
+//       of a failed transaction may have been put back into the log, in place of committed frames.
 //   (6) A failure to read or write it is not reported. It causes another verification, and an older
 //       copy of the database may go undetected.
 
@@ -29,7 +28,7 @@ package final class FreshnessNote: Sendable {
     /// `nil` if the note is in memory.
     private let file: String?
     private let memory = Mutex<Content?>(nil)
-    /// The note that was written last. Its tag isn't verified again.
+    /// The note that this object wrote last. Its tag isn't verified again.
     private let latest = Mutex<(bytes: [UInt8], content: Content)?>(nil)
 
     private static let magic = Array("KCFN".utf8)
@@ -45,7 +44,7 @@ package final class FreshnessNote: Sendable {
         self.authenticator = authenticator.derived(for: "swift-keychain 2 freshness")
         self.place = place
         // The name is derived from the folder and not from the database's name, so that an earlier
-        // database, which has another name, has the same note.
+        // database that is put back under another name is compared with the same note.
         let folder = path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
         let name = self.authenticator.tag(of: Array("name".utf8) + Array(folder.utf8)).prefix(16)
             .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -73,8 +72,9 @@ package final class FreshnessNote: Sendable {
     // MARK: Content
 
     private struct Content: Hashable {
-        /// Identifies the verification that was begun last. The identifier is random, so that the
-        /// end of an earlier verification isn't mistaken for the end of this one.
+        /// Identifies the verification that was begun last while the database was unverified. The
+        /// identifier is random, so that the end of an earlier verification isn't mistaken for the
+        /// end of this one. A verification that begins while the database is verified keeps it.
         var number: Bytes16
         var isVerified: Bool
         /// When the verification ended successfully, or when it began if it has not; in seconds
@@ -190,8 +190,8 @@ package final class FreshnessNote: Sendable {
 
     /// Ends a verification.
     /// - Returns: Whether the result is recorded. A success isn't recorded if something else
-    ///   changed the files meanwhile, or another verification was begun. Nothing is recorded if
-    ///   there is no note.
+    ///   changed the files meanwhile, or another verification was begun while the database was
+    ///   unverified. Nothing is recorded if there is no note.
     @discardableResult
     package func end(_ number: Bytes16, isSound: Bool, at moment: Double) -> Bool {
         var isNoted = false
@@ -302,8 +302,8 @@ package final class FreshnessNote: Sendable {
 
 extension FreshnessNote {
     package struct Place: Hashable, Sendable {
-        /// A folder of this user that is emptied at boot. It is created if it is missing. `nil` if
-        /// there is none.
+        /// A folder of this user that is emptied at boot. If it is missing, it is created in a
+        /// folder of this user. `nil` if there is none.
         package let folder: String?
         /// The identifier of the current boot.
         package let boot: Bytes16

@@ -1,4 +1,5 @@
-// StoreFolder+Checks: checks for files in a keychain's folder that don't belong to the keychain.
+// StoreFolder+Checks: checks of the files in a keychain's folder, which another program may have
+// put there or made accessible to others.
 //   (1) Nothing outside the folder is read, written or removed through a link in the folder.
 //   (2) Opening a file that isn't regular, such as a pipe, never blocks.
 //   (3) A file with a second hard link isn't written in place, because the other name may belong to
@@ -10,7 +11,8 @@ package import KeychainCore
 import KeychainCrypto
 
 extension StoreFolder {
-    /// Refuses a folder in which a name of a keychain file belongs to something else.
+    /// Refuses a folder in which a file with a keychain file's name fails the check of
+    /// ``check(_:)``, or that contains two databases.
     ///
     /// `keybag` is excepted: its content is in the database, so the file is ignored and written
     /// again.
@@ -40,7 +42,8 @@ extension StoreFolder {
         throw .notPermitted("\(path) \(what.replacing("PATH", with: path))")
     }
 
-    /// A description of the problem with a file of a keychain; `nil` if there is none.
+    /// A description of the problem with a file of a keychain and of what the user can do, in which
+    /// PATH stands for the path; `nil` if there is none.
     private static func objection(to status: stat) -> String? {
         let kind: String? =
             switch status.st_mode & S_IFMT {
@@ -89,9 +92,9 @@ extension StoreFolder {
         return -1
     }
 
-    /// Refuses a folder that also contains a database with a lower number. A finished rotation never
-    /// leaves one behind, so another program put one of the two there. The device key may belong to
-    /// either.
+    /// Refuses a folder that also contains a database with a lower number. A finished rotation
+    /// never leaves one behind, so another program put one of the two there. The device key may
+    /// belong to either.
     package func requireOneDatabase() throws(KeychainFailure) {
         // A rotation removes the old database before `rotation-n`, so without that folder it left
         // no old database behind.

@@ -1,6 +1,6 @@
 // StoreFolder+Lock: operations on a folder's files that one process at a time carries out.
-//   (1) A new file or folder is created under a unique temporary name and then renamed. A process
-//       that is killed leaves it behind.
+//   (1) `write`, `createDatabase` and `stage` create a file or folder under a unique temporary name
+//       and then rename it. A process that is killed leaves it behind.
 //   (2) Leftovers, and any key in them, are removed when the lock is next acquired.
 
 import FoundationEssentials
@@ -19,9 +19,9 @@ extension StoreFolder {
         return result
     }
 
-    /// Runs `body` with the lock, unless another process holds it. Doesn't wait for that process,
-    /// which may hold it for long.
-    /// - Returns: `nil` if another process holds the lock.
+    /// Runs `body` with the lock, unless it is held. Doesn't wait for the holder, another process
+    /// or another thread of this one, which may hold it for long.
+    /// - Returns: `nil` if the lock is held.
     @discardableResult
     package func withLockIfFree<Result>(
         _ body: (Lock) throws(KeychainFailure) -> Result

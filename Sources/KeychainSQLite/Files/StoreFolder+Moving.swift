@@ -1,5 +1,5 @@
 // StoreFolder+Moving: moves whole files for a recovery, recognizes a database of version 1, and
-// provides the lease that excludes other processes.
+// provides the lease with which a process registers as a user of the keychain or excludes others.
 //   (1) The new database of a recovery is created in a separate folder inside the keychain's
 //       folder.
 //   (2) Once it has the name `keychain.db.recovered`, it counts as the keychain's database,
@@ -83,7 +83,7 @@ extension StoreFolder {
         return folders
     }
 
-    /// Moves a `keychain.db.recovered` that isn't the result of a recovery out of the way.
+    /// Moves a `keychain.db.recovered` that isn't the sound result of a recovery out of the way.
     package func setAsideRecovered(in damaged: StoreFolder) throws(KeychainFailure) {
         try damaged.prepare()
         try move(.recoveredDatabase, to: damaged)
@@ -167,7 +167,8 @@ extension StoreFolder {
     ///   - exclusive: Pass `true` to exclude other processes.
     ///   - refusal: The error text if exclusive use is refused because other processes use the
     ///     keychain.
-    /// - Returns: The lease, which lasts until it is ended.
+    /// - Returns: The lease, which lasts until it is ended or released. In a folder that this user
+    ///   can't write, a shared lease has no lock.
     /// - Throws: `notAvailable`, without waiting, if another lease conflicts with this one; the
     ///   error of opening the file.
     package func lease(
@@ -192,7 +193,7 @@ extension StoreFolder {
         return Lease(descriptor: descriptor)
     }
 
-    /// A lock that lasts until it is ended or the process terminates.
+    /// A lock that lasts until it is ended or released, or the process terminates.
     package final class Lease: Sendable {
         private let descriptor: Mutex<Int32>
 

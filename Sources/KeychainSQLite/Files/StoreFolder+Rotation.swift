@@ -17,7 +17,7 @@ package import KeychainCore
 extension StoreFolder {
     static let rotation = "rotation"
 
-    /// This folder, with the number of the database that it contains.
+    /// This folder, with the highest number of a database that it contains.
     package var located: StoreFolder { located(names) }
 
     func located(_ names: [String]) -> StoreFolder {
@@ -168,7 +168,8 @@ extension StoreFolder.Lock {
         }
         guard new.exists(.database) else { throw new.failureForMissingDatabase }
         try removeDatabase(before: new)
-        // If one of these can't be moved, it is created again later.
+        // If one of these can't be moved, a later commit or a later update of the keybag file
+        // creates it again.
         for file in [StoreFolder.File.anchor, .keybag] { try? move(file, from: staging, to: new) }
         try move(.deviceKey, from: staging, to: new)
         try folder.synchronize()

@@ -78,7 +78,8 @@ package struct StoreFolder: Hashable, Sendable {
 
     // MARK: Permissions
 
-    /// Creates the folder durably if it is missing, and checks its permissions.
+    /// Creates the folder durably if it is missing, and checks that it is a folder of this user
+    /// that no other user can access.
     package func prepare() throws(KeychainFailure) {
         var components = ""
         for component in path.split(separator: "/", omittingEmptySubsequences: true) {

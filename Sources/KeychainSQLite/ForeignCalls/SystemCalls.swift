@@ -28,7 +28,7 @@ enum SystemCalls {
         reached(unsafe unlinkat(folder, name, 0) == 0)
     }
 
-    /// The names in an open folder, without `.` and `..`; none if it can't be read. The
+    /// The names in an open folder, without `.` and `..`, as far as it can be read. The
     /// corresponding C functions are `fdopendir` and `readdir`.
     static func names(in folder: Int32) -> [String] {
         let own = fcntl(folder, F_DUPFD_CLOEXEC, 0)

@@ -6,9 +6,10 @@
 //       except those of (6). A failing read would hide the items on the undamaged part of the page.
 //   (3) A page that is missing because the file is too short is damage as well: SQLite fills it
 //       with zeros and continues. It reads no page beyond the end of an undamaged file.
-//   (4) A file whose header declares another page size or number of reserved bytes is a foreign
-//       database or has a damaged header. Its bytes are passed through unchanged in both
-//       directions, and page 1 is recorded as damaged, so that it isn't trusted.
+//   (4) A file whose header declares another page size or number of reserved bytes than (1) and (2)
+//       of `PageProtection` permit is a foreign database or has a damaged header. Its bytes are
+//       passed through unchanged in both directions, and page 1 is recorded as damaged, so that it
+//       isn't trusted.
 //   (5) In a checkpoint, a page is written only if the frame that was read last contains this page,
 //       because SQLite gets the page number from memory that is shared with other processes.
 //   (6) In version 2 of the database, SQLite gets zeros for the bytes that it didn't write: the
@@ -80,7 +81,7 @@ import CKeychainSQLite
         }
         guard let header = unsafe DatabaseFileHeader(at: UnsafeRawPointer(scratch)) else {
             // The header can't be parsed, so page 1 fails verification under either protection. The
-            // other pages are verified with the key, if there is one.
+            // other pages are verified with the key, if there is one, or else by their checksums.
             let salt = unsafe Array(
                 UnsafeRawBufferPointer(start: scratch, count: PageFormat.headerByteCount)[
                     PageFormat.saltRange])
@@ -162,8 +163,9 @@ import CKeychainSQLite
 
     /// Writes a page with its tag.
     ///
-    /// A write of anything other than one page, or of a page 1 that leaves no room for tags, fails,
-    /// because the resulting file could not be distinguished from a damaged one.
+    /// A write of anything other than one page, or of a page 1 that declares other sizes, fails,
+    /// because the resulting file could not be distinguished from a damaged one. In a checkpoint, a
+    /// write of another page than that of (5) fails. A foreign file is written unchanged.
     override func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
         // SAFETY: `count` bytes at `bytes` are readable; `scratch` holds a page.
         guard let protection = protectionForWriting else {

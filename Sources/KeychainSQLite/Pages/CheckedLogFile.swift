@@ -3,8 +3,9 @@
 //       They can't change during a read: the reader's read mark prevents a restart of the log, and
 //       committed frames are not written again.
 //   (2) The header of a frame is buffered until its page is complete. The page then gets its tag.
-//       Complete frames are collected, see `FrameBuffer`, and written in one call: when there is no
-//       more room, before the log is read, and with the frame that commits the transaction. If they
+//       Complete frames are collected, see `FrameBuffer`, and written in one call: when the next
+//       frame doesn't follow them or there is no more room, before the log is read, synchronized,
+//       truncated or written directly, and with the frame that commits the transaction. If they
 //       can't be written, SQLite's call that causes this fails. A header written over a frame that
 //       this transaction has already written is passed on directly: it changes only the checksum,
 //       which the tag doesn't cover, and zero salts, in whose place the tag covers the log's.
@@ -14,7 +15,8 @@
 //       headers: their salts and checksums are zero. Before the commit, it computes the checksums
 //       again. Only the writer itself can read unsealed frames, and a committed transaction has
 //       none. Their tags are always valid.
-//   (4) A damaged frame is recorded; in a checkpoint, the read fails as well.
+//   (4) A damaged frame is recorded. In a checkpoint, and when SQLite computes the checksums of its
+//       own frames again, the read fails as well.
 //   (5) In SQLite's recovery, a frame with a wrong tag is returned with a header of zeros, so that
 //       SQLite stops there as it does at a wrong checksum.
 //   (6) Recovery silently drops a damaged frame and all that follow. When it ends, the log is read
@@ -22,8 +24,9 @@
 //       before any other connection can write: the next write would overwrite the dropped frames.
 //   (7) While damage is recorded, the log is neither truncated nor deleted, so that the dropped
 //       frames can still be salvaged.
-//   (8) A page that was read with a wrong tag is never written to the log, because it would get a
-//       valid one.
+//   (8) A page of the database file that was read with a wrong tag is never written to the log,
+//       because it would get a valid one. For the pages of damaged frames, see (5) of
+//       `Store+Writing`.
 //   (9) In a log that a process left behind, frames of a failed transaction may have been put back
 //       in the place of committed frames. Their tags are valid. A database whose log was recovered
 //       therefore has to be verified again.
@@ -39,7 +42,8 @@ import CKeychainSQLite
     /// Frames of this connection's open transaction whose checksums are outdated, see (3).
     private var unsealedFrames: Set<UInt32> = []
 
-    /// The last frame that this connection's open transaction has written; 0 if there is none.
+    /// The last frame that this connection's open transaction has written or collected; 0 if there
+    /// is none.
     private var lastWrittenFrame: UInt32 = 0
 
     /// The frame whose header was written last, until its page is complete. See (2).
@@ -192,8 +196,8 @@ import CKeychainSQLite
         return SQLITE_OK
     }
 
-    /// Whether the frame in `scratch` is unchanged and continues the previous frame in the log.
-    /// Afterwards the buffer holds the frame as SQLite gets it.
+    /// Whether the frame in `scratch` is unchanged and, if it is sealed, continues the previous
+    /// frame in the log. Afterwards the buffer holds the frame as SQLite gets it.
     private func verifiesScratch(asFrame frame: UInt32, withChecksum isSealed: Bool) -> Bool {
         // SAFETY: `scratch` holds a frame, and has room for the 8 bytes of a checksum after it.
         guard let header = logHeader() else {

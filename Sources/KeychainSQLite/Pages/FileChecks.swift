@@ -21,8 +21,8 @@ package struct DatabaseFileCheck: Hashable, Sendable {
     /// The number of complete pages in the database file.
     package let pageCount: Int
 
-    /// Damaged pages that the log does not replace; in ascending order. The first page is 1. An
-    /// incomplete page at the end of the file is included.
+    /// Damaged pages that the log neither replaces nor truncates; in ascending order. The first
+    /// page is 1. An incomplete page at the end of the file is one of them.
     package let damagedPages: [UInt32]
 
     /// The log; `nil` if there is none or it is empty.
@@ -115,7 +115,7 @@ package struct LogFileCheck: Hashable, Sendable {
     ///
     /// - Parameter path: The path of the database file. Its log has the same path with `-wal`
     ///   appended. Tags are verified with the key that is in use for this path.
-    /// - Throws: ``SQLiteFailure`` if the log can't be read.
+    /// - Throws: ``SQLiteFailure`` if the log, or the header of the database file, can't be read.
     package init?(besideDatabaseAt path: String) throws(SQLiteFailure) {
         try self.init(besideDatabaseAt: path, try PageProtection.ofDatabase(at: path))
     }

@@ -206,9 +206,9 @@ struct LooseFrame {
         computed = sum
     }
 
-    /// Finds and corrects a single changed byte in the frame's page number or database size. If the
-    /// frame were assigned to another page, or not recognized as the end of its transaction, every
-    /// item on the page would be lost.
+    /// Finds and corrects a single changed byte in the frame's page number or database size.
+    /// Otherwise the frame would be assigned to another page, or not be recognized as the end of
+    /// its transaction, and the items on its page would be lost.
     ///
     /// The sums are linear in each word, so a word that is greater by d adds d times a fixed
     /// weight. The probability that both sums match by chance is 2^-53. The only ambiguity is

@@ -6,9 +6,9 @@
 //       OFFSET 4080  SIZE 12  nonce, a new one for every write of the page
 //       OFFSET 4092  SIZE 4   zeros
 //   (3) The tag of a page of the database covers its page number, so a page in another page's place
-//       fails verification. The tag of a page in the log covers the number and the header of its
-//       frame and the salts of the log, so a frame in another frame's place, or of an earlier log,
-//       fails.
+//       fails verification. The tag of a page in the log covers the frame's number, the page number
+//       and the database size in the frame's header, and the salts of the log, so a frame in
+//       another frame's place, or of an earlier log, fails.
 //   (4) The key is derived with the salt of the file, 16 random bytes at offset 72 of page 1, which
 //       SQLite reserves for expansion. Only the database file contains the salt: SQLite reads and
 //       writes zeros at this offset.
@@ -39,8 +39,8 @@ package enum PageFormat {
     static let headerByteCount = 100
 }
 
-/// The position and the header fields of a frame of the log, which its tag covers in addition to
-/// the page.
+/// The position of a frame of the log and those fields of its header that its tag covers in
+/// addition to the page.
 package struct LogFramePlace: Hashable {
     package var page: UInt32
     /// The size of the database in pages after the transaction that the frame ends; 0 in all other

@@ -5,8 +5,8 @@
 //       records are erased when the keychain is opened again, because another process may have
 //       recovered it meanwhile.
 //   (3) `isEmpty` costs one atomic load. It is checked before a miss is trusted, and before every
-//       write. Before the write is committed, `recordingCount` shows whether damage was found
-//       since.
+//       write. Before the write is committed, `recordingCount` shows whether damage was found since
+//       its transaction began.
 //   (4) A page that is read again with the same bytes is not recorded again. Otherwise each refill
 //       of a cache would cause another examination of the whole database.
 
@@ -24,9 +24,10 @@ package final class PageDamage: Sendable {
         /// or for page 1 of a foreign file.
         var pages: [UInt32: UInt64?] = [:]
         var frames: Set<UInt32> = []
-        /// Whether commits are missing although every page that was read is undamaged.
+        /// Whether commits are missing, or may be, although every page that was read is undamaged.
         var lostCommits = false
-        /// A problem that a verification found although every page that was read is undamaged.
+        /// The first problem that a verification found; it can exist although every page is
+        /// undamaged.
         var problem: String?
         /// Whether a write of a damaged page was refused since the last call of
         /// `takeRefusedWrite()`.
@@ -46,7 +47,8 @@ package final class PageDamage: Sendable {
 
     private static let registries = Mutex<[String: PageDamage]>([:])
 
-    /// The registry of databases in memory, which have no pages to read. It is always empty.
+    /// The registry of databases in memory, whose pages are not read from a file. It is always
+    /// empty.
     static let none = PageDamage(path: "")
 
     private init(path: String) {
@@ -97,7 +99,8 @@ package final class PageDamage: Sendable {
         found.withLock { $0.pages.keys.sorted() }
     }
 
-    /// Whether the log was damaged, so that commits may be missing even if the structure is intact.
+    /// Whether commits may be missing even if the structure is intact: the log was damaged, or an
+    /// older copy of the database was put back.
     package var hasDamagedLog: Bool {
         !isEmpty && found.withLock { $0.lostCommits || !$0.frames.isEmpty }
     }
@@ -140,7 +143,7 @@ package final class PageDamage: Sendable {
         found.withLock { $0.frames.sorted() }
     }
 
-    /// Erases all records.
+    /// Erases all records of damage. The counts stay.
     ///
     /// Call this after the file was replaced and every connection to the old one is closed. A page
     /// in the cache of an open connection is not read again, and so not recorded again.
@@ -194,9 +197,10 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// Records that the database is not in the state of its last acknowledged commit, although
-    /// every page that was read is undamaged: the end of its log was damaged, or an older copy of
-    /// the database was put back. The log is kept from now on.
+    /// Records that the database is not, or may not be, in the state of its last acknowledged
+    /// commit, although every page that was read is undamaged: the end of its log was damaged, an
+    /// older copy of the database was put back, or a checkpoint would have written a page in
+    /// another's place. The log is kept from now on.
     func recordLostCommits() {
         found.withLock { found in
             guard !found.lostCommits else { return }
@@ -215,7 +219,7 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// The problem found by a verification; `nil` if there is none.
+    /// The first problem that a verification found; `nil` if there is none.
     var problem: String? { isEmpty ? nil : found.withLock { $0.problem } }
 
     private func noteRecordingAssumingLocked() {

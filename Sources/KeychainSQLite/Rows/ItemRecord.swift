@@ -128,7 +128,8 @@ package struct ItemRecord: Hashable, Sendable {
 
     // MARK: Decoding
 
-    /// - Returns: `nil` if the bytes are not exactly the result of ``encoded()``.
+    /// - Returns: `nil` if the bytes are not exactly the result of ``encoded()``, or if they
+    ///   contain an attribute, a constraint or a size that isn't permitted.
     package init?(decoding bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let version: UInt8 = reader.number(), version == Self.version,

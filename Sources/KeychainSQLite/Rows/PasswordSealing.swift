@@ -49,7 +49,8 @@ package enum PasswordSealing {
         }
     }
 
-    /// - Throws: `allocate` if there is too little memory to derive the key.
+    /// - Throws: `allocate` if there is too little memory to derive the key; `notAvailable` if
+    ///   `cost` exceeds its bounds.
     package static func seal(
         _ secret: Data, password: SecretBytes, cost: PasscodeCost, for binding: Binding
     ) throws(KeychainFailure) -> Data {
@@ -119,7 +120,8 @@ package enum PasswordSealing {
     }
 
     /// scrypt of the password's SHA-256. With the password itself, HMAC within scrypt would not
-    /// distinguish two passwords that differ only in the number of zero bytes at the end.
+    /// distinguish two passwords of up to 64 bytes that differ only in the number of zero bytes at
+    /// the end.
     private static func key(
         _ password: SecretBytes, _ cost: PasscodeCost, _ salt: [UInt8]
     ) throws(KeychainFailure) -> SecretBytes {

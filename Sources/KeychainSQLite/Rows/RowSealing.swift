@@ -6,9 +6,9 @@
 //       another row or another keychain, or combined with an earlier version of the other part,
 //       unless both versions have the same secret.
 //   (2) Each secret is sealed under a new row key, so a nonce is never reused with a key. The
-//       constraints are wrapped together with that key, bound to the labels of the primary key.
-//       The conditions for opening the secret, and the item that it belongs to, can therefore be
-//       verified without the metadata.
+//       constraints are wrapped together with that key, bound to the labels of the access group and
+//       the primary key. The conditions for opening the secret, and the item that it belongs to,
+//       can therefore be verified without the metadata.
 //   (3) Both parts are padded: a row reveals the sizes of its attributes and its secret only in
 //       steps.
 
@@ -166,7 +166,7 @@ package enum RowSealing {
     }
 
     /// Opens the secret of a row without its metadata. Verifies that the secret belongs to the
-    /// row's labels and has exactly the given constraints.
+    /// row's labels, except the terms, and has exactly the given constraints.
     ///
     /// This doesn't verify that the secret belongs to the row's metadata. The secret's tag in the
     /// metadata shows that, and so does the page's tag if the secret and the metadata are on the
@@ -193,8 +193,8 @@ package enum RowSealing {
         }
     }
 
-    /// Binds the secret of a row to new labels or constraints of the same row. Its key is sealed
-    /// again, and its tag doesn't change.
+    /// Binds the secret of a row to new labels or constraints of the same row, whose protection
+    /// class stays the same. Its key is sealed again, and its tag doesn't change.
     package static func rebind(
         secretOf row: SealedRow, record: ItemRecord, to constraints: AccessConstraints,
         for binding: RowBinding, keys: ClassKeys

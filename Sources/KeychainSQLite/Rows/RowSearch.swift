@@ -89,8 +89,9 @@ package struct RowSearch: Hashable, Sendable {
 
     /// Whether a row has the reference and the labels that were searched for.
     ///
-    /// The row's own labels are authenticated with its metadata; those of the indexes are not. The
-    /// comparison therefore detects a row that a manipulated index returned in place of another.
+    /// The row's own labels are authenticated with its metadata; those of the indexes only with
+    /// their pages. The comparison therefore detects a row that a manipulated index returned in
+    /// place of another.
     package func includes(_ row: SealedRow) -> Bool {
         func holds(_ wanted: [Label], _ label: Label) -> Bool {
             wanted.isEmpty || wanted.contains(label)

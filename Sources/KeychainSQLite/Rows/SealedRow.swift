@@ -1,5 +1,5 @@
-// SealedRow: a row of the items table as stored, how it is read from a result, and the reasons for
-// setting a row aside.
+// SealedRow: a row of the items table as stored, how it is read from a result, the reasons for
+// setting a row aside, and the tag of such a row.
 //   (1) Nothing in a row is verified.
 //   (2) Reading a row doesn't trap, whatever a column contains.
 
@@ -63,10 +63,10 @@ package struct SealedRow: Hashable, Sendable {
     /// The number of the protection class in the file. A damaged row may have any number.
     package var protection: UInt8
     package var labels: RowLabels
-    /// "KCM2" ‖ length ‖ sealed record.
+    /// "KCM2" (in version 1 "KCM1") ‖ length ‖ sealed record.
     package var metadata: Data
-    /// "KCS2" ‖ length ‖ sealed row key ‖ sealed secret. `nil` if there is no secret, or it was not
-    /// read.
+    /// "KCS2" (in version 1 "KCS1") ‖ length ‖ sealed row key ‖ sealed secret. `nil` if there is no
+    /// secret, or it was not read.
     package var secret: Data?
 
     package init(
@@ -96,9 +96,9 @@ package struct SealedRow: Hashable, Sendable {
     /// even an unknown one.
     package var tier: Tier { ProtectionClass(rawValue: protection)?.tier ?? .guarded }
 
-    /// The tag of the sealed metadata. It authenticates the whole row except `id`, since the AAD of
-    /// the metadata contains the labels, and the plaintext of the metadata contains the secret's
-    /// tag.
+    /// The tag of the sealed metadata. It authenticates the whole row except `id` and the sealed
+    /// row key, since the AAD of the metadata contains the labels, and the plaintext of the
+    /// metadata contains the secret's tag.
     package var metadataTag: [UInt8] { Array(metadata.suffix(16)) }
 
     /// Whether the row is certainly small enough to be on one page, without overflow pages.

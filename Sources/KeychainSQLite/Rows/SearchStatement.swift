@@ -30,7 +30,8 @@ package struct SearchStatement: Hashable, Sendable {
         case all
     }
 
-    /// The columns with labels in a row, in the order of the arguments.
+    /// The columns of a row that a search compares. The arguments are in this order, first those of
+    /// the driver's columns, then the others.
     enum Column: String, CaseIterable {
         case reference = "uuid"
         case first = "k1"
@@ -76,7 +77,7 @@ package struct SearchStatement: Hashable, Sendable {
     let terms: [Int]
     let includesSecret: Bool
     let isOrdered: Bool
-    /// Whether the driver's index returns ids in an order other than ascending.
+    /// Whether the driver's index is likely to return ids in an order other than ascending.
     let isScattered: Bool
 
     /// The number of entries of an index among which the one that was added first is searched for.

@@ -3,7 +3,7 @@
 //   (2) Prepared statements are cached, at most `statementLimit` of them.
 //   (3) Every SQLite error is converted to a keychain error immediately, while the connection still
 //       has the system's error code.
-//   (4) While another process holds a lock, a call waits, at most until `deadline`.
+//   (4) While another connection holds a lock, a call waits, at most until `deadline`.
 //   (5) A transaction is begun and ended within one call of `Connections.run`.
 //   (6) Of an SQLite error, only the result code and the `errno` are used. SQLite's messages are
 //       never read, because they can quote a statement.
@@ -69,7 +69,7 @@ import KeychainCore
         unsafe sqlite3_close_v2(handle)
     }
 
-    /// Waits briefly, and returns `false` when the deadline has passed.
+    /// Waits briefly and returns `true`, or returns `false` at once if the deadline has passed.
     ///
     /// The waits are short and randomized, so that waiting writers don't retry in lockstep and the
     /// lock isn't left unused for long.

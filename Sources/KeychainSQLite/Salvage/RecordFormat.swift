@@ -1,5 +1,6 @@
 // RecordFormat: the parts of SQLite's file format that salvage reads: numbers, the fixed sizes of
-// this store's files, and the headers of records (file format, 2.1) of `items` and `set_aside`.
+// this store's files, the headers of records (file format, 2.1) of `items` and `set_aside`, and the
+// magics of blobs.
 //   (1) Numbers are big-endian (file format, 1.3 and 4.1). Reading beyond the available bytes
 //       returns `nil`. Nothing here traps.
 //   (2) Sizes are constants and not read from the file, so that a flipped byte in a header doesn't

@@ -1,6 +1,7 @@
 // RowSalvage: reads rows, headers and keybags from a damaged database and its log, without SQLite.
 //   (1) No input causes a trap, an endless loop, or memory use beyond the size of the files.
-//   (2) Pages are read one at a time, and a row is passed to the caller before the next is read.
+//   (2) Pages are read one at a time, and each row is passed to the caller before the next row is
+//       read.
 //   (3) Rows are taken only from the newest committed image of each page. An older image would
 //       contain earlier versions of items, or items that were deleted since.
 //   (4) The results, `SalvagedRow`, are candidates. The caller checks their tags to identify the
@@ -15,8 +16,8 @@ package struct RowSalvage: Sendable {
     private var bTree: BTreeFormat { images.format.bTree }
 
     /// Determines the version, and reads the log, to find the page of each of its frames. Pages of
-    /// version 2 are verified with the device key. Without it, no page of the database file counts
-    /// as sound, and frames are verified by their checksums alone.
+    /// version 2 are verified with the device key. Without it, no such page of the database file
+    /// counts as sound, and frames are verified by their checksums alone.
     package init(
         database: any SalvageSource, log: (any SalvageSource)?, deviceKey: SecretBytes? = nil
     ) {
@@ -190,7 +191,8 @@ package struct SalvagedRow: Hashable, Sendable {
         package let moment: Double
         /// A ``SetAsideReason``, or a number that this version doesn't know.
         package let reason: Int64
-        /// The tag over the row, moment and reason; `nil` in version 1.
+        /// The tag over the row, moment and reason; empty if the row was stored without one, and
+        /// `nil` in version 1.
         package let tag: [UInt8]?
     }
 

@@ -45,7 +45,7 @@ struct SalvageFormat: Sendable {
             self = .version1
         } else if let version = log.flatMap(Self.version(ofLog:)) {
             // If the database is missing or all of its pages fail verification, there is no usable
-            // salt.
+            // salt or no device key.
             self.init(version: version, protection: version == 1 ? .checksum : nil)
         } else if database.byteCount > 0, header[20] == PageChecksum.byteCount {
             self = .version1

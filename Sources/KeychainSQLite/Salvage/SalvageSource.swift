@@ -55,7 +55,7 @@ package struct MemorySource: SalvageSource {
 
 // MARK: - Files
 
-/// The error for a file that can't be read at all.
+/// The error for a file that can't be opened for reading.
 package struct SalvageFileError: Error, Hashable, Sendable {
     /// The `errno` of the system call that failed.
     package let code: Int32

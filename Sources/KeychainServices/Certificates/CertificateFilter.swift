@@ -9,7 +9,7 @@ package import FoundationEssentials
 /// satisfies all conditions that are set.
 package struct CertificateFilter: Sendable {
     /// `kSecMatchPolicy`: the policy that the certificate must satisfy. The certificate must also
-    /// be within its validity period.
+    /// be valid on the date in ``validOn`` or, without one, at the time of the search.
     package var policy: SecPolicy?
     /// `kSecMatchIssuers`: names in DER. One of them must be the issuer of the certificate or of a
     /// certificate above it in the chain. Bytes that are not a name match nothing.

@@ -37,8 +37,8 @@ struct CertificateName: Sendable {
     /// All attributes, in the order of the name.
     var attributes: [Attribute] { relativeNames.flatMap { $0 } }
 
-    /// The text of all attributes of a type, in the order of the name. Values that are not text are
-    /// omitted.
+    /// The text of all attributes of a type, in the order of the name. Values that can't be read as
+    /// text are omitted.
     func texts(of type: ASN1ObjectIdentifier) -> [String] {
         attributes.lazy.filter { $0.type == type }.compactMap(\.text)
     }
@@ -53,7 +53,7 @@ extension CertificateName.Attribute {
             typeBytes: parts[0].encodedBytes, value: parts[1])
     }
 
-    /// The value as text, or `nil` if it has another type or its bytes are not valid for its type.
+    /// The value as text, or `nil` if it is not a string or its bytes can't be decoded.
     var text: String? {
         guard case .primitive(let bytes) = value.content else { return nil }
         switch value.identifier {

@@ -3,7 +3,8 @@
 //   (1) An instance always contains exactly one certificate in DER. Other bytes are rejected at
 //       creation.
 //   (2) An instance is immutable, and two instances with the same bytes are equal.
-//   (3) The attributes that the keychain stores are derived from these bytes.
+//   (3) The attributes that the keychain stores for a certificate object are derived from these
+//       bytes, unless the request contains other values.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -104,8 +105,8 @@ extension SecCertificate {
         return attributes
     }
 
-    /// The SHA-1 of the public key's bits. It equals the application label of the corresponding
-    /// keys.
+    /// The SHA-1 of the public key's bits. It equals the default application label of the
+    /// corresponding keys.
     var publicKeyHash: Data {
         Data(Fingerprint.sha1(of: Array(structure.publicKeyBits)))
     }

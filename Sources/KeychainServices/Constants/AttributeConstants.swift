@@ -1,5 +1,5 @@
 // AttributeConstants: the attribute keys of items, except those specific to cryptographic keys, and
-// the values of `kSecAttrAccessible`.
+// the values of `kSecAttrAccessible` and of some other attributes.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.
@@ -18,8 +18,8 @@ public import Foundation
 /// it can't be combined with a different ``kSecAttrAccessible``.
 @safe public nonisolated(unsafe) let kSecAttrAccessControl: CFString = "accc"
 
-/// The access group that owns the item. String, one of the caller's groups. The default is the
-/// caller's first group.
+/// The access group that owns the item. String, one of the caller's groups. The default for a new
+/// item is the caller's first group.
 @safe public nonisolated(unsafe) let kSecAttrAccessGroup: CFString = "agrp"
 
 /// The access group of items on a token. It can be read but not written.
@@ -51,8 +51,8 @@ public import Foundation
 /// A value of ``kSecAttrTokenID``: the key is generated in secure hardware and never leaves it.
 @safe public nonisolated(unsafe) let kSecAttrTokenIDSecureEnclave: CFString = "com.apple.setoken"
 
-/// The stored part of a persistent reference. Data. The keychain sets it and never returns it among
-/// the attributes.
+/// The stored part of a persistent reference. Data. The keychain sets it. Results don't contain
+/// this key, and a query or addition with it fails with ``errSecParam``.
 @safe public nonisolated(unsafe) let kSecAttrPersistentReference: CFString = "persistref"
 
 /// The older spelling of ``kSecAttrPersistentReference``.
@@ -63,7 +63,7 @@ public import Foundation
 /// Readable while unlocked. The default, except for certificates.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
 
-/// Readable after the first unlock since the device started.
+/// Readable after the first unlock since this process or the keychain service opened the keychain.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
 
 /// Always readable, even while locked.
@@ -73,7 +73,8 @@ public import Foundation
 /// Readable while unlocked, on this device only.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
 
-/// Readable after the first unlock since the device started, on this device only.
+/// Readable after the first unlock since this process or the keychain service opened the keychain,
+/// on this device only.
 @safe
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
 
@@ -108,7 +109,8 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 /// A comment that the user can edit. String.
 @safe public nonisolated(unsafe) let kSecAttrComment: CFString = "icmt"
 
-/// The creator code. Number: an unsigned four-character code.
+/// The creator code. Number: an unsigned four-character code. For a key, part of the item's
+/// identity.
 @safe public nonisolated(unsafe) let kSecAttrCreator: CFString = "crtr"
 
 /// The type code. Number: an unsigned four-character code.
@@ -144,7 +146,7 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 
 // MARK: - Certificates. The keychain sets these for a certificate that is added by reference
 
-/// The subject name in normalized DER form. Data.
+/// The subject name in normalized DER form, without the enclosing sequence. Data.
 @safe public nonisolated(unsafe) let kSecAttrSubject: CFString = "subj"
 
 /// The issuer name in normalized DER form, without the enclosing sequence. Data. Part of the item's

@@ -1,5 +1,5 @@
-// ImportExportConstants: the keys of import and export options and results, and the types that name
-// formats.
+// ImportExportConstants: the keys of import and export options and results, and the types for
+// formats, kinds of items and flags.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.
@@ -8,7 +8,7 @@
 
 public import Foundation
 
-/// The passphrase of the data to import or export. String.
+/// The passphrase of the container to import. String.
 @safe public nonisolated(unsafe) let kSecImportExportPassphrase: CFString = "passphrase"
 
 /// The keychain to import into. Ignored: it applies only to file-based keychains.
@@ -17,7 +17,8 @@ public import Foundation
 /// The access object for imported items. Ignored: it applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecImportExportAccess: CFString = "access"
 
-/// Whether imported items are only returned and not stored in a keychain. Boolean.
+/// Whether imported items are only returned and not stored in the keychain. Boolean. Unless
+/// ``kSecUseDataProtectionKeychain`` is true, they are not stored in any case.
 @safe public nonisolated(unsafe) let kSecImportToMemoryOnly: CFString = "memory"
 
 /// In an import result: the label of the item. String.
@@ -29,7 +30,8 @@ public import Foundation
 /// In an import result: the trust object of the identity's certificate. `SecTrust`.
 @safe public nonisolated(unsafe) let kSecImportItemTrust: CFString = "trust"
 
-/// In an import result: the certificates, leaf first. Array of `SecCertificate`.
+/// In an import result: the certificate of the identity followed by its issuers or, without an
+/// identity, the certificates that are in no chain. Array of `SecCertificate`.
 @safe public nonisolated(unsafe) let kSecImportItemCertChain: CFString = "chain"
 
 /// In an import result: the identity. `SecIdentity`.
@@ -37,9 +39,10 @@ public import Foundation
 
 /// The format of data to import or export.
 public enum SecExternalFormat: UInt32, Sendable {
-    /// Unknown: import detects the format, export uses the item's default.
+    /// Unknown: import detects the format, export uses the default for the items.
     case formatUnknown = 0
-    /// The traditional OpenSSL format of a key.
+    /// An unencrypted key in a format of OpenSSL: PKCS #8 or the traditional format for a private
+    /// key, SubjectPublicKeyInfo or PKCS #1 for a public key.
     case formatOpenSSL = 1
     /// OpenSSH, version 1.
     case formatSSH = 2
@@ -49,13 +52,13 @@ public enum SecExternalFormat: UInt32, Sendable {
     case formatRawKey = 4
     /// A PKCS #8 key encrypted with a passphrase.
     case formatWrappedPKCS8 = 5
-    /// The traditional OpenSSL format of a key, encrypted with a passphrase.
+    /// A private key in OpenSSL's traditional format, encrypted with a passphrase.
     case formatWrappedOpenSSL = 6
     /// OpenSSH version 1, encrypted with a passphrase.
     case formatWrappedSSH = 7
     /// LSH. No function supports it.
     case formatWrappedLSH = 8
-    /// A DER certificate.
+    /// An X.509 certificate.
     case formatX509Cert = 9
     /// A sequence of PEM blocks.
     case formatPEMSequence = 10
@@ -109,7 +112,7 @@ public struct SecKeyImportExportFlags: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Import at most one private key.
+    /// Reject data with more than one private key.
     public static let importOnlyOne = SecKeyImportExportFlags(rawValue: 1 << 0)
     /// Prompt the user for the passphrase. Ignored: the user is not prompted.
     public static let securePassphrase = SecKeyImportExportFlags(rawValue: 1 << 1)

@@ -1,9 +1,11 @@
 // KeyConstants: the attribute keys of cryptographic keys and of the parameters that create them,
-// the values of `kSecAttrKeyClass` and `kSecAttrKeyType`, and the parameters of password-derived
-// keys.
+// the values of `kSecAttrKeyClass` and, except Ed25519 and X25519 (see KeyParameters.swift), of
+// `kSecAttrKeyType`, and the parameters of password-derived keys.
 //   (1) The attributes for a key's permitted uses and extractability are stored and returned but
 //       not enforced, as for Apple's software keys: a program that can use such a key also has its
 //       bytes.
+//   (2) The parameters of password-derived keys exist so that existing code compiles. No function
+//       here uses them.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.

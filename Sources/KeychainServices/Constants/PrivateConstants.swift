@@ -69,8 +69,8 @@ package nonisolated(unsafe) let kSecAttrTokenIDAppleKeyStore: CFString = "com.ap
 /// Whether a deletion leaves a tombstone. Boolean.
 @safe package nonisolated(unsafe) let kSecUseTombstones: CFString = "u_Tomb"
 
-/// An external handle of an authentication context. Data. It can't be combined with
-/// ``kSecUseAuthenticationContext``.
+/// An external handle of an authentication context. Data. It has no effect here, but can't be
+/// combined with ``kSecUseAuthenticationContext``.
 @safe package nonisolated(unsafe) let kSecUseCredentialReference: CFString = "u_CredRef"
 
 #endif

@@ -31,13 +31,14 @@ public import Foundation
 /// as an item.
 @safe public nonisolated(unsafe) let kSecClassIdentity: CFString = "idnt"
 
-// MARK: - Values: passed in an addition, and returned as requested
+// MARK: - Values: passed in a request, and returned if requested
 
 /// The secret, or the encoded key or certificate. Data. A query may contain it, but it has no
 /// effect.
 @safe public nonisolated(unsafe) let kSecValueData: CFString = "v_Data"
 
-/// A key, certificate or identity object. In an addition, the attributes are taken from the object.
+/// A key, certificate or identity object. In an addition, the object provides the data and the
+/// attributes that the dictionary doesn't contain.
 @safe public nonisolated(unsafe) let kSecValueRef: CFString = "v_Ref"
 
 /// A persistent reference. Data. A query may consist of it alone.
@@ -73,7 +74,9 @@ public import Foundation
 /// A value of ``kSecMatchLimit``: all matching items.
 @safe public nonisolated(unsafe) let kSecMatchLimitAll: CFString = "m_LimitAll"
 
-/// The trust policy that a certificate or identity must satisfy. `SecPolicy`.
+/// The policy that a certificate or identity must satisfy. `SecPolicy`. Only its requirements for
+/// the certificate itself are checked, not those for the chain. The certificate must also be valid
+/// on the date in ``kSecMatchValidOnDate`` or, without it, at the time of the search.
 @safe public nonisolated(unsafe) let kSecMatchPolicy: CFString = "m_Policy"
 
 /// The items to search in. Array. Ignored: it applies only to file-based keychains.
@@ -133,7 +136,6 @@ public nonisolated(unsafe) let kSecMatchDiacriticInsensitive: CFString = "m_Diac
 /// Whether to use the data-protection keychain. Boolean. In a request, any value is accepted and
 /// has no effect, because there is no other keychain. ``SecPKCS12Import(_:_:_:)`` adds items only
 /// if it is true.
-/// effect, because there is no other keychain.
 @safe public nonisolated(unsafe) let kSecUseDataProtectionKeychain: CFString = "nleg"
 
 /// Whether to use the keychain that all users of the device share. Boolean. Ignored, because a

@@ -14,7 +14,7 @@ import Musl
 /// An error number of the C library, or 0 for success.
 public typealias errno_t = Int32
 
-/// A size in bytes. The functions check that it isn't negative.
+/// A size in bytes. ``memset_s(_:_:_:_:)`` checks that it isn't negative.
 public typealias rsize_t = Int
 
 /// Fills memory. Unlike with `memset`, the old contents are always overwritten, even if the memory

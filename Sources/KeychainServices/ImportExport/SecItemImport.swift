@@ -31,8 +31,9 @@ internal import SwiftASN1
 ///     format: `formatPEMSequence` for more than one PEM block, otherwise the format of the item.
 ///     `formatRawKey`, Apple's external representation of an RSA or elliptic curve key, is never
 ///     detected and must be stated. May be `nil`. Unchanged after a failure.
-///   - itemType: For `formatRawKey`, whether the key is private or public; with any other type,
-///     both are tried. Receives the detected type. May be `nil`. Unchanged after a failure.
+///   - itemType: For `formatRawKey`, whether the key is private or public. `itemTypeSessionKey` is
+///     not implemented; with any other type, both are tried. Receives the detected type. May be
+///     `nil`. Unchanged after a failure.
 ///   - flags: Ignored. PEM is detected.
 ///   - keyParams: The passphrase, and whether more than one private key is an error. May be `nil`.
 ///   - importKeychain: `nil`. There are no file-based keychains to import into, and the type has no
@@ -57,8 +58,8 @@ internal import SwiftASN1
 ///   - `errSecMultiplePrivKeys`: there is more than one private key, and `importOnlyOne` is set;
 ///   - `errSecParam`: the passphrase is neither a string nor data, or it is data that is not UTF-8,
 ///     and PKCS #12 or a legacy cipher requires text;
-///   - `errSecUnimplemented`: a symmetric key was requested, or the data is encrypted with a legacy
-///     cipher and the package was built without its trait `OlderPKCS12`.
+///   - `errSecUnimplemented`: a raw symmetric key was requested, or the data is encrypted with a
+///     legacy cipher and the package was built without its trait `OlderPKCS12`.
 ///
 /// It corresponds to Apple's function of the same name.
 @discardableResult

@@ -17,7 +17,7 @@ public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0
 /// doesn't release them. In a new value all fields are zero, as in Apple's structure.
 @safe
 public struct SecItemImportExportKeyParameters {
-    /// ``SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION``.
+    /// ``SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION``. It is not checked.
     public var version: UInt32
     /// Only ``SecKeyImportExportFlags/importOnlyOne`` has an effect. Whatever the other flags are,
     /// the user is not prompted for a passphrase, and keys outside a keychain have no access

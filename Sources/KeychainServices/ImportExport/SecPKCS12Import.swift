@@ -21,8 +21,9 @@ internal import KeychainCore
 /// - Parameters:
 ///   - pkcs12_data: The container.
 ///   - options: `kSecImportExportPassphrase`, a string; the default is the empty string. If items
-///     are added, the remaining entries of the dictionary, such as `kSecAttrAccessible` and
-///     `kSecAttrLabel`, apply to them.
+///     are added, the other entries of the dictionary, such as `kSecAttrAccessible` and
+///     `kSecAttrLabel`, apply to them, except `kSecClass`, `kSecValueRef`, the `kSecReturn…` keys
+///     and the keys of import options.
 ///   - items: Receives an array with one dictionary for each private key whose certificate is in
 ///     the container: `kSecImportItemIdentity`; `kSecImportItemCertChain`, its certificate followed
 ///     by its issuers as far as the container has them, at most 100 certificates;
@@ -40,10 +41,10 @@ internal import KeychainCore
 ///   - `errSecDecode`: the data is not a PKCS #12 container, has no authentication code, or
 ///     contains a damaged certificate or a key of an unsupported kind;
 ///   - `errSecUnsupportedFormat`: the encryption is not supported, or requires too much work. The
-///     current encryption scheme (PBES2 with AES) is always supported. The legacy ciphers triple
-///     DES, RC2 and RC4 are supported for certificates and, if the passphrase is ASCII of at most
-///     1023 bytes, for RSA keys and keys on NIST curves. The work is limited to 10 million rounds
-///     of PBKDF2 for one key, and 100 million in total;
+///     current encryption scheme (PBES2 with AES-CBC, and PBKDF2 or scrypt) is supported. The
+///     legacy ciphers triple DES, RC2 and RC4 are supported for certificates and, if the passphrase
+///     is ASCII of at most 1023 bytes without zero bytes, for RSA keys and keys on NIST curves. The
+///     work is limited to 10 million rounds of PBKDF2 for one key, and 100 million in total;
 ///   - `errSecParam`: the passphrase is not a string;
 ///   - `errSecUnimplemented`: the contents are encrypted with a legacy cipher, and the package was
 ///     built without its trait `OlderPKCS12`;

@@ -41,8 +41,8 @@ enum DictionaryValue {
         }
     }
 
-    /// Classifies the remaining types: other Foundation classes, and optionals, which occur in code
-    /// that writes `kCFBooleanTrue as Any`.
+    /// Classifies the remaining types: Swift's numbers, other Foundation types, and optionals,
+    /// which occur in code that writes `kCFBooleanTrue as Any`.
     private init(uncommon value: Any) {
         switch value {
         case let optional as any OptionalValue:

@@ -64,7 +64,7 @@ extension KeychainFailure {
 // MARK: - Objects
 
 /// A key, certificate or identity object by which a dictionary refers to existing items or
-/// describes a new item.
+/// describes new items.
 enum ValueReference {
     case key(SecKey)
     case certificate(SecCertificate)
@@ -116,7 +116,7 @@ enum ValueReference {
         case .key:
             guard let key else { return [:] }
             var attributes = key.itemAttributes
-            // The key of an identity gets the name of its certificate.
+            // The key of an identity gets the name of its certificate, unless it has a label.
             attributes[.label] =
                 attributes[.label] ?? certificate?.subjectSummary.map { .string($0) }
             attributes[.isPermanent] = .number(1)
@@ -135,9 +135,9 @@ enum ValueReference {
         }
     }
 
-    /// The attributes that identify the items that the object represents: those of the primary key
-    /// that are derived from the object. Other attributes, such as a key's permitted uses, may
-    /// differ between object and item.
+    /// The attributes by which the items that the object represents are found: type, issuer and
+    /// serial number of a certificate; class, application label, type and size of a key. Other
+    /// attributes, such as a key's permitted uses, may differ between object and item.
     var identifyingAttributes: Attributes {
         var attributes: Attributes = [:]
         if let certificate {

@@ -14,8 +14,8 @@ internal import KeychainEngine
 
 // MARK: - Results
 
-/// A result, together with the keychain that it comes from, because that keychain performs all
-/// operations with a hardware key.
+/// A result, together with the keychain that it comes from, because the operations with a hardware
+/// key are requests to that keychain.
 enum FoundItem {
     case item(ItemSnapshot, in: AuthenticatingConnection)
     case identity(Identity, in: AuthenticatingConnection)
@@ -48,9 +48,9 @@ enum FoundItem {
 
     /// The object for `kSecReturnRef`.
     ///
-    /// - Returns: `nil` for passwords, for items of the other classes whose data is not a
-    ///   certificate or key, and for an identity whose key doesn't match its certificate: an item
-    ///   may contain any bytes and attributes.
+    /// - Returns: `nil` for passwords, for items of the other classes whose data was not read or is
+    ///   not a certificate or supported key, and for an identity whose key doesn't match its
+    ///   certificate: an item may contain any bytes and attributes.
     var object: NSObject? {
         switch self {
         case .item(let item, let keychain):
@@ -82,7 +82,7 @@ enum FoundItem {
 }
 
 extension ItemSnapshot {
-    /// All attributes. Attributes of the primary key that are not set have empty values.
+    /// All attributes. Those of ``ItemClass/ownKeys`` that are not set have empty values.
     fileprivate var attributesWithWholeKey: Attributes {
         itemClass.ownKeys.reduce(into: attributes) { attributes, name in
             attributes[name] = attributes[name] ?? .empty(of: name.kind)

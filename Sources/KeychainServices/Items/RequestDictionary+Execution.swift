@@ -9,7 +9,8 @@ internal import KeychainAuthentication
 internal import KeychainCore
 
 extension RequestDictionary {
-    /// - Returns: The added item. With an item list, one result for each object in the list.
+    /// - Returns: The added item or identity. With an item list, one result for each object in the
+    ///   list.
     func add() throws(KeychainFailure) -> [FoundItem] {
         // This check comes first, to reject a persistent reference even if it doesn't identify a
         // class.

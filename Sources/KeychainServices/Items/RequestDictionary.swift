@@ -46,7 +46,7 @@ struct RequestDictionary {
     }
 
     /// The kind of item. `nil` for a reference to an object on a token and for an item list, unless
-    /// the dictionary also contains a class.
+    /// another entry determines the kind.
     private(set) var kind: ItemKind?
     private(set) var attributes: Attributes = [:]
     private(set) var accessGroup: String?
@@ -72,8 +72,8 @@ struct RequestDictionary {
     var hasMatchKeyBesideLimit = false
     /// The conditions for certificates.
     var certificateFilter = CertificateFilter()
-    /// Whether the dictionary contains a match key that applies only to certificates and
-    /// identities.
+    /// Whether the dictionary contains a match key that is an error in a search for anything other
+    /// than certificates and identities.
     var matchesOnlyCertificates = false
 
     var hasItemList = false

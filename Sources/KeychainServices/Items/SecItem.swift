@@ -45,8 +45,9 @@ internal import KeychainCore
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or two
 ///     items of the item list have the same primary key;
-///   - `errSecInteractionNotAllowed`: the protection class is locked, retry after unlocking; or an
-///     application password is required and the request forbids prompting for one;
+///   - `errSecInteractionNotAllowed`: the protection class is locked, or the keychain hasn't been
+///     unlocked since it was opened, retry after unlocking; or an application password is required
+///     and the request forbids prompting for one;
 ///   - `errSecAuthFailed`: the protection class or access control requires a passcode and none is
 ///     set, or it requires an application password and none was provided, or the context is
 ///     invalid;
@@ -85,10 +86,11 @@ public func SecItemAdd(
 /// - Parameters:
 ///   - query: `kSecClass` with attributes that must all be equal (strings and data with the same
 ///     bytes are equal; comparison is case-sensitive), or `kSecValuePersistentRef` without
-///     attributes, or a key, certificate or identity as `kSecValueRef`, whose primary key must
-///     match. Without `kSecAttrSynchronizable` or a persistent reference, only local items are
-///     found. Without `kSecAttrAccessGroup`, items of all the caller's groups are found. The
-///     default of `kSecMatchLimit` is one.
+///     attributes, or a key, certificate or identity as `kSecValueRef`: certificates match by type,
+///     issuer and serial number, keys by class, application label, type and size. Without
+///     `kSecAttrSynchronizable` or a persistent reference, only local items are found. Without
+///     `kSecAttrAccessGroup`, items of all the caller's groups are found. The default of
+///     `kSecMatchLimit` is one.
 ///
 ///     Certificates and identities can be filtered with `kSecMatchIssuers`, `kSecMatchPolicy`,
 ///     `kSecMatchValidOnDate`, `kSecMatchEmailAddressIfPresent` and `kSecMatchTrustedOnly`,
@@ -98,8 +100,9 @@ public func SecItemAdd(
 ///     `kSecReturnPersistentRef` is set; the key, certificate or identity, if only `kSecReturnRef`
 ///     is set; a dictionary, if `kSecReturnAttributes` or more than one key is set; `nil`, if
 ///     nothing is requested, the item has no data, or the item has no object. The attributes
-///     include those of the primary key that are not set, with empty values. With a limit other
-///     than one, receives an array of these, without the `nil`s.
+///     include those of the primary key that are not set, with empty values, except
+///     `kSecAttrSyncViewHint` and `kSecAttrTokenID`. With a limit other than one, receives an array
+///     of these, without the `nil`s.
 ///
 ///     For an identity in `kSecValueRef`, the result is the persistent reference if only that is
 ///     requested and the limit is one, and otherwise `nil`. Unchanged after a failure. May be
@@ -162,8 +165,8 @@ public func SecItemCopyMatching(
 ///   - `errSecItemNotFound`: no item matches;
 ///   - `errSecDuplicateItem`: an item would get the primary key of another item;
 ///   - `errSecNoSuchAttr`: a key in the changes or the query is not an attribute of the class;
-///   - `errSecInteractionNotAllowed`: a matching item is locked, retry after unlocking; or user
-///     interaction is required, as for reading the data, and not allowed or not possible;
+///   - `errSecInteractionNotAllowed`: an item that may match is locked, retry after unlocking; or
+///     user interaction is required, as for reading the data, and not allowed or not possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
 ///   - `errSecDecode`: the secret of a matching item is damaged, or no item matches and items that
@@ -174,7 +177,8 @@ public func SecItemCopyMatching(
 ///   - -26276, an internal error: the persistent reference is to an identity;
 ///   - `errSecDataNotAvailable`: as for ``SecItemCopyMatching(_:_:)``;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
-///     used or changed.
+///     used or changed; or, for `errSecNotAvailable`, one of the other reasons that it has for
+///     ``SecItemCopyMatching(_:_:)``.
 ///
 /// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult

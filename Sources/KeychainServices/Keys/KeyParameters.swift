@@ -1,4 +1,5 @@
-// KeyParameters: typed access to the dictionaries of parameters from which keys are created.
+// KeyParameters: typed access to the dictionaries of parameters from which keys are created, the
+// types and classes of keys, and the conversion of the key module's failures.
 //   (1) Type and size are read from the top level. Everything else may also be in the dictionary of
 //       one half, which takes precedence.
 //   (2) Numbers may be passed as decimal strings.

@@ -142,9 +142,10 @@ extension SecKey {
     ///   - item: The item, with its data.
     ///   - keychain: The keychain that contains the item. It performs the operations of a hardware
     ///     key.
-    /// - Throws: `param` if the data is not a key of the item's type and class; `unimplemented` for
-    ///   symmetric keys and unsupported algorithms; `decode` if the item is a hardware key and its
-    ///   data is not a blob.
+    /// - Throws: `param` if there is no data, if the data is not a key of the item's type and
+    ///   class, or if the type is unknown, like those of symmetric keys; `unimplemented` for the
+    ///   class of symmetric keys and for types that are known but not implemented; `decode` if the
+    ///   item is a hardware key and its data is not a blob.
     package convenience init(
         _ item: ItemSnapshot, in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) {
@@ -180,7 +181,8 @@ extension KeyKind {
 ///   `kSecAttrKeyClass…` and `kSecAttrKeyType…` constants, sizes are numbers, permitted uses are
 ///   booleans, and `kSecAttrApplicationLabel` is the SHA-1 of the public key unless the caller set
 ///   another value. The dictionary includes the attributes with which the key was created or
-///   stored, and, for a hardware key, `kSecAttrAccessControl`. Never `nil`.
+///   stored, for a hardware key `kSecAttrAccessControl`, and for a public key its bytes as
+///   `kSecValueData`. Never `nil`.
 ///
 /// It corresponds to Apple's function of the same name. Apple's dictionary also contains the bytes
 /// of a private key. Here, call ``SecKeyCopyExternalRepresentation(_:_:)`` to get them.
@@ -239,7 +241,7 @@ public func SecKeyCopyExternalRepresentation(
 /// Returns the public key of a private key. For a public key, it returns the key itself.
 ///
 /// - Parameter key: A private or public key.
-/// - Returns: The public key. It doesn't have the private key's attributes. Never nil.
+/// - Returns: The public key. It doesn't have the private key's attributes. Never `nil`.
 ///
 /// It corresponds to Apple's function of the same name.
 public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {

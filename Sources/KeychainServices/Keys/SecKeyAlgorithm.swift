@@ -43,7 +43,7 @@ package enum KeyAlgorithm: Hashable, Sendable {
 }
 
 extension SecKeyAlgorithm {
-    /// The meaning of the name, or `nil` if Apple has no such name.
+    /// The meaning of the name, or `nil` if the name is unknown.
     package var meaning: KeyAlgorithm? { Self.meanings[name] }
 
     /// All known names.

@@ -30,10 +30,10 @@ internal import KeychainCore
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256 (the default), 384 or 521
-///     for elliptic curves; 1024 to 8192, a multiple of 128, for RSA (the default is 2048).
-///     Attributes of the private and public key, `kSecAttrAccessible` and other dictionary keys of
-///     ``SecItemAdd(_:_:)`` may be at the top level, or in the dictionaries `kSecPrivateKeyAttrs`
-///     and `kSecPublicKeyAttrs`, which take precedence.
+///     for elliptic curves; 1024 to 8192, a multiple of 128, for RSA (the default is 2048); only
+///     256 for Ed25519 and X25519. Attributes of the private and public key, `kSecAttrAccessible`
+///     and other dictionary keys of ``SecItemAdd(_:_:)`` may be at the top level, or in the
+///     dictionaries `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs`, which take precedence.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
 ///     unchanged. The codes are:
 ///     - `errSecParam`: the type is missing or unknown; the size is not supported (in hardware,
@@ -95,15 +95,16 @@ public func SecKeyGeneratePair(
 /// Creates a key from its external representation.
 ///
 /// - Parameters:
-///   - keyData: PKCS #1 for RSA keys of at least 1024 bits; 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖
-///     K for private keys on P-256, P-384 and P-521; 32 bytes for Ed25519 and X25519.
+///   - keyData: PKCS #1 for RSA keys of at least 1024 bits, also PKCS #8 (private) and
+///     SubjectPublicKeyInfo (public); 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖ K for private keys on
+///     P-256, P-384 and P-521; 32 bytes for Ed25519 and X25519.
 ///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`. The size is derived from the data.
 ///     Other attributes are kept for ``SecKeyCopyAttributes(_:)`` and for storing the key later;
 ///     this function stores nothing.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
-///     unchanged. `errSecParam`: the data is not a key of the type and class, or these are missing.
-///     `errSecUnimplemented`: the key is symmetric, its type is not implemented, or
-///     `kSecAttrTokenID` is set.
+///     unchanged. `errSecParam`: the data is not a key of the type and class, or one of these is
+///     missing or unknown. `errSecUnimplemented`: the key is symmetric, its type is not
+///     implemented, or `kSecAttrTokenID` is set.
 /// - Returns: The key.
 ///
 /// It corresponds to Apple's function of the same name.
@@ -136,7 +137,7 @@ extension KeyParameters {
                 + "Secure Enclave. Omit kSecAttrTokenID to get a software key.")
     }
 
-    /// The parameters of the item to store, without those that request results.
+    /// The parameters of the item to store, without the class and those that request results.
     fileprivate var forItem: KeyParameters {
         var item = self
         for name in [

@@ -19,8 +19,8 @@ internal import KeychainAsymmetricKeys
 ///   - dataToSignLen: The size of the digest in bytes.
 ///   - sig: Receives the signature.
 ///   - sigLen: The size of the buffer in bytes. Receives the size of the signature.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, a size is
-///   wrong or the buffer is too small. For a hardware key, also the errors that
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key is public or doesn't support the
+///   padding, a size is wrong or the buffer is too small. For a hardware key, also the errors that
 ///   ``SecKeyCreateSignature(_:_:_:_:)`` lists. After an error, nothing is written.
 ///
 /// It corresponds to Apple's function of the same name.
@@ -49,7 +49,7 @@ public func SecKeyRawSign(
 ///   - sig: The signature.
 ///   - sigLen: The size of the signature in bytes.
 /// - Returns: `errSecSuccess` if the signature is valid; `errSecVerifyFailed` if it is not;
-///   `errSecParam` if the key doesn't support the padding or a size is wrong.
+///   `errSecParam` if the key is private or doesn't support the padding, or a size is wrong.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyVerifySignature")
@@ -79,8 +79,8 @@ public func SecKeyRawVerify(
 ///     the block with ``SecPadding/PKCS1``, and 42 with ``SecPadding/OAEP``.
 ///   - cipherText: Receives the block.
 ///   - cipherTextLen: The size of the buffer in bytes. Receives the size of the block.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, the message
-///   is too long or the buffer is too small. Nothing is written then.
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key is private or doesn't support the
+///   padding, the message is too long or the buffer is too small. Nothing is written then.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateEncryptedData")
@@ -109,8 +109,9 @@ public func SecKeyEncrypt(
 ///   - cipherTextLen: The size of the block in bytes.
 ///   - plainText: Receives the message.
 ///   - plainTextLen: The size of the buffer in bytes. Receives the size of the message.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, the block
-///   was not encrypted to this key or the buffer is too small. Nothing is written then.
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding or, with
+///   padding, is public, if the block was not encrypted to this key, or if the buffer is too small.
+///   Nothing is written then.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateDecryptedData")

@@ -215,11 +215,12 @@ public func SecKeychainItemDelete(_ itemRef: SecKeychainItem) -> OSStatus {
 
 // MARK: - Constants
 
-/// The access object of an item in a file-based keychain. `SecAccess`. Use
-/// ``kSecAttrAccessControl`` instead.
+/// The access object of an item in a file-based keychain. `SecAccess`. A query or addition with
+/// this key fails with ``errSecNoSuchAttr``. Use ``kSecAttrAccessControl`` instead.
 @safe public nonisolated(unsafe) let kSecAttrAccess: CFString = "acls"
 
-/// The file-based keychain to use. `SecKeychain`.
+/// The file-based keychain to use. `SecKeychain`. A query or addition with this key fails with
+/// ``errSecParam``.
 @safe public nonisolated(unsafe) let kSecUseKeychain: CFString = "u_Keychain"
 
 /// In a shared web credential: the password. String.

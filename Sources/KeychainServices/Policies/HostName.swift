@@ -18,9 +18,9 @@ struct HostName {
     private enum Kind {
         /// An IP address, 4 or 16 bytes.
         case address(Data)
-        /// A name in lower case, without a trailing dot.
+        /// The labels of a name in lower case, without a trailing dot.
         case labels([Substring])
-        /// Text that no certificate can contain as a name or address.
+        /// Text that is neither a host name nor an IP address. No certificate matches it.
         case invalid
     }
 

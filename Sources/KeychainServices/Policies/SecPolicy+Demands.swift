@@ -10,7 +10,7 @@ internal import SwiftASN1
 /// The reason why a certificate is not trusted or doesn't satisfy a policy.
 struct TrustFailure: Error, Hashable, Sendable {
     let status: OSStatus
-    /// A sentence that explains the failure. It may contain a certificate's subject or the policy's
+    /// A text that explains the failure. It may contain a certificate's subject or the policy's
     /// host name.
     let reason: String
     /// Whether the user must not be given the choice to ignore the failure.
@@ -20,7 +20,7 @@ struct TrustFailure: Error, Hashable, Sendable {
 extension SecPolicy {
     /// The requirement of the policy that the certificate doesn't meet, or `nil` if it meets all.
     ///
-    /// The certificate's validity period and signature are not checked.
+    /// The signature is not checked, nor whether the certificate has expired or is not valid yet.
     func failure(of certificate: SecCertificate) -> TrustFailure? {
         switch purpose {
         case .basic:
@@ -90,8 +90,8 @@ extension SecCertificate {
     }
 
     fileprivate var serverUsageFailure: TrustFailure? {
-        // Apple's rule since July 2019: a server's certificate must have the extension and be valid
-        // for at most 825 days.
+        // Apple's rule for certificates issued since July 2019: a server's certificate must have
+        // the extension and be valid for at most 825 days.
         guard structure.notBefore >= Self.july2019 else {
             return usageFailure(.serverAuthentication, errSecSSLBadExtendedKeyUsage)
         }

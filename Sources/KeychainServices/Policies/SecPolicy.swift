@@ -1,8 +1,9 @@
 // SecPolicy: the purpose for which a certificate is evaluated, the identifiers of policies and the
 // keys of their properties.
 //   (1) A policy is immutable, and two policies with the same purpose are equal.
-//   (2) The requirements for the certificate itself are in SecPolicy+Demands.swift, those for the
-//       chain in Trust/ChainPolicy.swift.
+//   (2) The requirements for the certificate itself and for the purposes of intermediate
+//       authorities are in SecPolicy+Demands.swift, the others for the chain in
+//       Trust/ChainPolicy.swift.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.
@@ -25,7 +26,7 @@ public final class SecPolicy: NSObject, Sendable {
         case basic
         /// A TLS server, with this host name or IP address, if there is one.
         case server(name: String?)
-        /// A TLS client, with this host name, if there is one.
+        /// A TLS client, with this host name or IP address, if there is one.
         case client(name: String?)
         /// Email, with this address, if there is one.
         case mail(address: String?)
@@ -66,8 +67,8 @@ extension SecPolicy: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.policy
 }
 
-/// Creates the policy that evaluates only the chain: signatures, validity periods, and which
-/// certificates may be certificate authorities.
+/// Creates the policy that evaluates only the chain: signatures, algorithms and key sizes, validity
+/// periods, and which certificates may be certificate authorities.
 ///
 /// It corresponds to Apple's function of the same name.
 public func SecPolicyCreateBasicX509() -> SecPolicy {
@@ -93,10 +94,10 @@ public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPoli
 /// - Parameters:
 ///   - policyIdentifier: ``kSecPolicyAppleX509Basic``, ``kSecPolicyAppleSSL`` or
 ///     ``kSecPolicyAppleSMIME``.
-///   - properties: ``kSecPolicyName`` and ``kSecPolicyClient``. Other keys, and those that don't
-///     apply to the policy, are ignored.
-/// - Returns: The policy, or `nil` if the identifier is none of these or a property has the wrong
-///   type.
+///   - properties: ``kSecPolicyName`` and ``kSecPolicyClient``. A property that doesn't apply to
+///     the policy has no effect. Other keys are ignored.
+/// - Returns: The policy, or `nil` if the identifier is none of these or one of the two properties
+///   has the wrong type, whether or not it applies to the policy.
 ///
 /// It corresponds to Apple's function of the same name, which supports more policies.
 public func SecPolicyCreateWithProperties(

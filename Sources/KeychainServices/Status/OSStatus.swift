@@ -19,7 +19,7 @@ public typealias OSType = FourCharCode
 /// No error: the older name of ``errSecSuccess``.
 public let noErr: OSStatus = 0
 
-/// Returns a sentence that explains a result code.
+/// Returns a text that explains a result code.
 ///
 /// - Parameters:
 ///   - status: The code.
@@ -39,8 +39,8 @@ extension CFError {
     ///
     /// - Parameters:
     ///   - status: The code.
-    ///   - reason: A precise description of the failure, without secrets and without values of
-    ///     attributes. The default is the text of the code.
+    ///   - reason: A precise description of the failure, without secrets and, except for names in
+    ///     certificates, without values of attributes. The default is the text of the code.
     package convenience init(status: OSStatus, reason: String? = nil) {
         let description = reason ?? StatusMessages.message(for: status)
         self.init(

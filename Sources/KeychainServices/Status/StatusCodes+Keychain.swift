@@ -104,7 +104,7 @@ public let errSecNoDefaultKeychain: OSStatus = -25307
 public let errSecInteractionNotAllowed: OSStatus = -25308
 /// The attribute can be read but not changed.
 public let errSecReadOnlyAttr: OSStatus = -25309
-/// The keychain was written by a version of the software whose format this version does not read.
+/// The keychain or its service has a version that this software does not support.
 public let errSecWrongSecVersion: OSStatus = -25310
 /// Keys of this size are not allowed.
 public let errSecKeySizeNotAllowed: OSStatus = -25311

@@ -74,8 +74,7 @@ package enum StatusMessages {
         -25308 The item is locked or requires the user, who cannot be asked now. Keep the item, \
         and try again after the keychain is unlocked.
         -25309 The attribute can be read but not changed.
-        -25310 The keychain was written by a version of the software whose format this version \
-        does not read.
+        -25310 The keychain or its service has a version that this software does not support.
         -25311 Keys of this size are not allowed.
         -25312 No storage module is available.
         -25313 No certificate module is available.

@@ -9,25 +9,28 @@ public import Foundation
 /// Evaluates whether a certificate is trusted.
 ///
 /// A chain of valid signatures must lead from the certificate to an anchor. All certificates in the
-/// chain must be valid at the date of the evaluation and conform to RFC 5280, and the certificate
-/// must satisfy the policies. A certificate authority between the certificate and the anchor must
-/// not have an extended key usage that excludes the policy's purpose. The system's anchors are
-/// those in its certificate bundle, such as `/etc/ssl/certs/ca-certificates.crt`.
+/// chain must be valid at the date of the evaluation and conform to RFC 5280, no key or signature
+/// may be weak, and the certificate must satisfy the policies. A certificate authority between the
+/// certificate and the anchor must not have an extended key usage that excludes the policy's
+/// purpose. The system's anchors are those in its certificate bundle, such as
+/// `/etc/ssl/certs/ca-certificates.crt`.
 ///
 /// **Revocation is not checked**: no revocation list is fetched and no OCSP server is contacted.
 /// Missing certificates are not fetched, and timestamps of transparency logs are not required.
 /// RSA-PSS signatures, and keys other than RSA, P-256, P-384, P-521 and Ed25519, can't be verified,
-/// so such chains are not trusted.
+/// so such chains are not trusted, unless the certificate is itself an anchor.
 ///
-/// The evaluation runs on the calling thread and takes some milliseconds. The first call also reads
-/// the certificate bundle. It may be called from asynchronous code.
+/// The evaluation runs on the calling thread and takes some milliseconds. If the system's anchors
+/// are used, the certificate bundle is read by the first evaluation, and again after it has
+/// changed. This function may be called from asynchronous code.
 ///
 /// - Parameters:
 ///   - trust: The evaluation. It keeps the result.
 ///   - error: Receives the error if the result is false; otherwise it is unchanged. The domain is
 ///     ``kCFErrorDomainOSStatus``. The code is ``errSecNotTrusted`` if there is no chain to an
-///     anchor, ``errSecCertificateExpired``, ``errSecCertificateNotValidYet``,
-///     ``errSecHostNameMismatch`` or another code that identifies the failure.
+///     anchor or the chain breaks a rule of RFC 5280 that has no code of its own,
+///     ``errSecCertificateExpired``, ``errSecCertificateNotValidYet``, ``errSecHostNameMismatch``
+///     or another code that identifies the failure.
 /// - Returns: Whether the certificate is trusted.
 ///
 /// It corresponds to Apple's function of the same name, which also checks revocation and fetches

@@ -1,10 +1,10 @@
 // TrustEvaluation: evaluates whether a certificate is trusted.
 //   (1) The only I/O is reading the system's roots. No certificate is fetched, and no server is
 //       contacted to check revocation.
-//   (2) An evaluation finishes on the thread that started it and doesn't wait for other threads:
-//       `runOnCallingThread` runs asynchronous code to completion on the calling thread. So it also
-//       finishes if the caller occupies the last thread of Swift's pool. Waiting on a semaphore for
-//       a task in the pool would deadlock.
+//   (2) An evaluation runs on the thread that started it, and waits for no other thread except one
+//       that is reading the system's roots: `runOnCallingThread` runs asynchronous code to
+//       completion on the calling thread. So it also finishes if the caller occupies the last
+//       thread of Swift's pool. Waiting on a semaphore for a task in the pool would deadlock.
 //   (3) The asynchronous code must not wait for another executor, such as an actor.
 
 #if !canImport(Darwin)

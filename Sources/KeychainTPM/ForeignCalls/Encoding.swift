@@ -117,7 +117,7 @@ extension TSSConnection {
         return buffer.slice(0..<min(count, buffer.count))
     }
 
-    /// Used in place of a response code if an object that should exist or the library's output is
+    /// Used in place of a response code if the library's output, or an object that should exist, is
     /// missing, if the output is malformed, or if a structure doesn't take up all of its bytes.
     static let wrongSize = KEYCHAIN_TSS2_MU_RC_BAD_SIZE
 }

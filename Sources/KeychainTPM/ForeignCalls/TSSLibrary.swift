@@ -46,7 +46,8 @@ struct TSSLibrary: @unchecked Sendable {
     let encodeSignature: Tss2_MU_TPMT_SIGNATURE_Marshal_Function
     let encodeCapability: Tss2_MU_TPMS_CAPABILITY_DATA_Marshal_Function
 
-    /// The libraries of this system, or the failure that says which one is missing or too old.
+    /// The libraries of this system, or the failure that says which one can't be loaded or is too
+    /// old.
     static let ofThisSystem = Result { () throws(KeychainFailure) in try TSSLibrary() }
 
     private init() throws(KeychainFailure) {
@@ -117,9 +118,9 @@ struct OpenLibrary {
             let text = unsafe dlerror().map { unsafe String(cString: $0) } ?? name
             throw KeychainFailure(
                 .unimplemented,
-                "A library of tpm2-tss, which is needed to access the TPM, is missing: \(text). On "
-                    + "Debian: `apt install libtss2-esys-3.0.2-0 libtss2-rc0 libtss2-tctildr0 "
-                    + "libtss2-tcti-device0`.")
+                "A library of tpm2-tss, which is needed to access the TPM, can't be loaded: "
+                    + "\(text). If it is missing, on Debian: `apt install libtss2-esys-3.0.2-0 "
+                    + "libtss2-rc0 libtss2-tctildr0 libtss2-tcti-device0`.")
         }
         unsafe self.handle = handle
         self.name = name

@@ -22,7 +22,8 @@ struct BackupFile: ~Copyable {
         self.replaces = replaces
         part = path + ".part"
         let there = Files.status(ofLink: path)
-        // This comes first, because --overwrite wouldn't replace a folder or a link.
+        // This is checked first, because the other error recommends --overwrite, which replaces
+        // neither a folder nor a link.
         guard there?.isPlainFile ?? true else {
             throw ControlFailure(
                 .exists, "\(printable(path)) is not a regular file. Choose another name.")
@@ -61,7 +62,7 @@ struct BackupFile: ~Copyable {
             let isNamed = { (name: String) in
                 Files.status(ofLink: name)?.identity.isSameFile(as: status.identity) == true
             }
-            // Another process may have completed the file after it was opened here.
+            // Another process may have completed or removed the file after it was opened here.
             guard isNamed(part) else { continue }
             guard isNamed(path) else { return file }
             // A process that was killed in `commit` left the complete file with both names.
@@ -81,7 +82,8 @@ struct BackupFile: ~Copyable {
                 return sync()
             }
             if errno == EEXIST { throw Self.exists(path) }
-            // Linking can fail for other reasons, above all without hard links in the file system.
+            // Linking can fail for other reasons, above all in a file system without hard links.
+            // The file is then renamed, which replaces a file that is created after this check.
             guard Files.status(ofLink: path) == nil else { throw Self.exists(path) }
         }
         guard Files.rename(part, path) else { throw failed() }

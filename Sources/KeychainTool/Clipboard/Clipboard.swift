@@ -1,6 +1,6 @@
 // Clipboard: accesses the clipboard of a graphical session through the installed clipboard
 // programs.
-//   (1) Such a program gets the secret as a file in memory on its standard input, never as an
+//   (1) A clipboard program gets the secret as a file in memory on its standard input, never as an
 //       argument.
 //   (2) A background process clears the clipboard after the given time, if the clipboard still
 //       contains the same secret. Until it reads the clipboard, that process knows only the
@@ -18,8 +18,8 @@ struct Clipboard {
         case xclip
         case xsel
 
-        /// The environment variable that identifies the display. The program is used only if the
-        /// variable is set.
+        /// The environment variable that identifies the display. The program is chosen only if the
+        /// variable is set and not empty.
         var display: String { self == .wayland ? "WAYLAND_DISPLAY" : "DISPLAY" }
 
         var filling: [String] {
@@ -79,8 +79,8 @@ struct Clipboard {
         self.path = path
     }
 
-    /// Puts a secret into the clipboard, and starts the process that clears it later. Tests replace
-    /// the function that starts it.
+    /// Puts a secret into the clipboard, and starts the process that clears the clipboard later.
+    /// Tests pass another `startKeeper`.
     func hold(
         _ secret: [UInt8], for seconds: Int,
         startKeeper: (Tool, [UInt8], Int) -> Bool = ClipboardKeeper.start
@@ -106,8 +106,9 @@ struct Clipboard {
     @discardableResult
     func empty() -> Bool { run(tool.emptying, input: []) == 0 }
 
-    /// What the clipboard program writes: the clipboard's content, or nothing if the program fails.
-    /// Returns `nil` if the program can't be started or writes more than `limit` bytes.
+    /// The output of the clipboard program: the clipboard's content, or usually no bytes if the
+    /// program fails. Returns `nil` if the program can't be started, or if its output can't be read
+    /// or has more than `limit` bytes.
     func content(atMost limit: Int) -> [UInt8]? {
         guard let (reading, writing) = Descriptor.pipe(),
             let process = spawn(tool.reading, input: [], output: writing.number)
@@ -174,7 +175,7 @@ enum ClipboardKeeper {
         guard let tool = Clipboard.Tool(rawValue: arguments[1]), let seconds = UInt32(arguments[2]),
             let digest = try? [UInt8](readingFrom: STDIN_FILENO, atMost: 32), digest.count == 32
         else { return }
-        // Don't keep a file system in use.
+        // The file system of a process's working folder can't be unmounted.
         _ = FileManager.default.changeCurrentDirectoryPath("/")
         var rest = seconds
         while rest > 0 { rest = sleep(rest) }

@@ -11,8 +11,8 @@ struct AuditCommand: ParsableCommand {
         abstract: "Shows which program requested what from the service, and verifies the audit.",
         discussion: """
             The service writes a record of each request: the time, the user and program, the \
-            request, its result, and a label for each item. No record contains names or values of \
-            items.
+            request, its result, and a label for each of at most 16 items. No record contains \
+            names or values of items.
 
             --verify reports records that are missing or altered. It requires the verification \
             key: the twelve words that --take-key prints once. Until then the key is in a file \

@@ -12,10 +12,11 @@ struct BackupCommand: ParsableCommand {
         discussion: """
             The file has the format of age, so `age` can open it too. It is encrypted to \
             recipients, given by their public keys, or with a passphrase. Anyone who can open it \
-            has every secret in it. Items of this device only can be restored only on this \
-            machine. Some items are left out and listed, such as those that exist only while a \
-            passcode is set, and keys in hardware. `keychainctl restore --backup` restores the \
-            items; `keychainctl check --backup` checks whether a file is intact.
+            has every secret in it, except those under an application password and those of items \
+            of this device only. The latter can be restored only on this machine. Some items are \
+            left out and listed, such as those that exist only while a passcode is set, and keys \
+            in hardware. `keychainctl restore --backup` restores the items; `keychainctl check \
+            --backup` checks whether a file is intact.
             """)
 
     @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
@@ -96,8 +97,11 @@ struct BackupCommand: ParsableCommand {
 }
 
 extension FileSession {
-    /// Unlocks the keychain if it is locked. A credential may have unlocked it already. If the
-    /// passcode can't be obtained, the keychain stays locked.
+    /// Unlocks the keychain with the passcode if it is locked. A credential may have unlocked it
+    /// already. If the passcode can't be obtained, the keychain stays locked.
+    ///
+    /// - Throws: `authFailed` if the passcode is wrong; ``ControlFailure/lockedWithoutPasscode`` if
+    ///   the keychain is locked although no passcode is set.
     func unlockIfLocked() throws {
         if engine.lockState != .unlocked { _ = try session.unlock() }
     }

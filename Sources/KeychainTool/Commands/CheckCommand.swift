@@ -150,7 +150,8 @@ struct CheckCommand: ParsableCommand {
                 + "\(report.damagedItems.count) damaged, \(report.lockedCount) locked.")
         if report.lockedCount > 0 {
             lines.append(
-                "Locked items were not opened. Provide the passcode to check them completely.")
+                "Locked items were not opened. Unless they are bound to another machine, provide "
+                    + "the passcode to check them completely.")
         }
         if report.setAsideCount > 0 {
             lines.append("\(counted(report.setAsideCount, "item")) set aside.")

@@ -57,7 +57,8 @@ struct DeviceKeyCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "unseal",
             abstract: "Puts the device key back into its file, unencrypted.",
-            discussion: "The keychain can then be opened without the TPM.")
+            discussion: "The keychain can then be opened without the TPM, except for items of this "
+                + "device only that are bound to the TPM.")
 
         func run() throws {
             let files = try DeviceKeyCommand.files()

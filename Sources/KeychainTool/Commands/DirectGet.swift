@@ -1,7 +1,7 @@
 // DirectGet: parses the most common forms of `get` without the argument parser.
 //   (1) A script may run `get` for every secret that it needs. The parser first examines all
-//       options of all commands, which takes longer than finding and opening the item. Decision 29
-//       has the measurements.
+//       options of all commands. A `get` without this step takes about a quarter less time.
+//       Decision 29 has the measurements.
 //   (2) Only arguments that the parser would interpret in the same way are parsed here; for all
 //       others the result is `nil`, and the parser is used. A test compares the two.
 

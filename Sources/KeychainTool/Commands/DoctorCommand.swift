@@ -15,9 +15,9 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             With the options of a query, doctor searches for the item in other groups, in the \
             other class, among synchronizable and deleted items and under similar names, and \
-            explains how a program would have to query for it. It then lists the damaged items \
-            that were set aside, and shows whether the keychain as a whole was verified. Nothing \
-            is changed and no secret is opened.
+            explains how a program would have to query for it. It then lists the items that were \
+            set aside, and shows whether the keychain as a whole was verified. Nothing is changed \
+            and no secret is opened.
             """)
 
     @OptionGroup var selection: SelectionOptions
@@ -68,9 +68,9 @@ struct DoctorCommand: ParsableCommand {
             return [
                 Finding(
                     kind: .otherMachine,
-                    text: "The keychain is bound to another machine, or the identity of this "
-                        + "machine has changed or can't be used: \(count) can't be read here. Use "
-                        + "the original machine, or bind the keychain to this one with the "
+                    text: "The keychain is bound to another machine, or the identity or TPM of "
+                        + "this machine has changed or can't be used: \(count) can't be read here. "
+                        + "Use the original machine, or bind the keychain to this one with the "
                         + "recovery code: `keychainctl bind --recovery-code`.")
             ]
         case .thisMachine where status.deviceItemCount > 0 && !status.hasRecoveryCode:
@@ -167,7 +167,7 @@ enum SetAsideText {
         var lines: [String] = []
         if !items.isEmpty {
             let heading = ["  REFERENCE", "SINCE", "BYTES", "REASON"]
-            lines.append("\(counted(items.count, "damaged item")) set aside:")
+            lines.append("\(counted(items.count, "item")) set aside:")
             lines.append(table([heading] + items.map(cells)))
         }
         lines += losses.map { loss in

@@ -70,7 +70,7 @@ struct EditCommand: ParsableCommand {
 }
 
 extension KeychainSession {
-    /// Replaces a secret, unless it was changed since it was read.
+    /// Replaces an item's secret, unless the item was changed or deleted since it was read.
     fileprivate func replaceSecret(of item: ItemSnapshot, with data: Data) throws {
         var attributes: Attributes = [:]
         // Each change gets a unique modification date.
@@ -136,7 +136,7 @@ struct Editor {
         }
         var result = Array(content)
         let newline = UInt8(ascii: "\n")
-        // Editors append a newline to a file that doesn't end in one.
+        // Most editors append a newline to a text that doesn't end in one.
         if text.last != newline, result.last == newline { result.removeLast() }
         return result
     }

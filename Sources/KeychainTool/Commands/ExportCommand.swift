@@ -21,7 +21,8 @@ struct ExportCommand: ParsableCommand {
             passes secrets to a program without a file.
 
             env: lines of the form NAME="VALUE", with the accounts of one --service as names. \
-            json: the output of `get --json`, for all passwords or those of the --service.
+            json: an array of the objects that `get --json` writes, for all passwords or those of \
+            the --service.
             """)
 
     enum Format: String, CaseIterable, ExpressibleByArgument {

@@ -153,7 +153,8 @@ struct ItemNames {
 
 // MARK: - A tree
 
-/// A tree of names, split at slashes. The last node of each branch is an item.
+/// A tree of names, split at slashes. The last node of each branch is an item; other nodes may be
+/// items, too.
 struct NameTree {
     private struct Node {
         let name: String
@@ -193,7 +194,7 @@ struct NameTree {
     }
 
     /// Splits a name at slashes. A leading slash, or one that follows another, belongs to the next
-    /// part, or is itself a part if none follows; a scheme and its host are one part.
+    /// part. Slashes at the end are a part of their own. A scheme and its host are one part.
     static func parts(of place: String) -> [String] {
         var parts: [String] = []
         var rest = place[...]

@@ -14,7 +14,8 @@ struct GetCommand: ParsableCommand {
             The secret is written exactly as it was saved. At a terminal, a newline follows a text \
             that doesn't end in one, and a secret that is not text, or contains characters that a \
             terminal interprets, is not shown without --raw. For a certificate, the secret is its \
-            DER encoding; for a key, its external representation.
+            DER encoding; for a key, its external representation or, if the key is in hardware, \
+            its sealed form.
 
             An item with an access control may require its application password, or the passcode \
             even if nothing is locked.

@@ -10,10 +10,10 @@ struct HistoryCommand: ParsableCommand {
         commandName: "history",
         abstract: "Lists the earlier versions of items.",
         discussion: """
-            When keychainctl replaces or deletes an item, it keeps the item as an earlier version, \
-            encrypted as before. The number and the age of versions are limited. This command \
-            opens no secret: `keychainctl get --version` shows one, `keychainctl restore \
-            --version` brings a version back, and `keychainctl purge` deletes versions \
+            When keychainctl changes or deletes an item, it keeps the item's previous state as an \
+            earlier version, encrypted as before. The number and the age of versions are limited. \
+            This command opens no secret: `keychainctl get --version` shows one, `keychainctl \
+            restore --version` brings a version back, and `keychainctl purge` deletes versions \
             permanently. Incrementing the counter of an otp item, and the helpers `git`, `docker` \
             and `security`, keep versions only with --programs all.
 

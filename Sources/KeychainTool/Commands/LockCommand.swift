@@ -11,9 +11,9 @@ struct LockCommand: ParsableCommand {
         discussion: """
             The service erases the keys of all items that are readable only while unlocked. The \
             classes whose items stay readable are shown. With --all, the after-first-unlock \
-            classes are locked too, as before the first unlock. Locking requires that a passcode \
-            or a credential is set. Without a service, each process unlocks separately, and there \
-            is nothing to lock.
+            classes are locked too, as before the first unlock. Locking requires a passcode or \
+            another way to unlock the keychain. Without a service, each process unlocks \
+            separately, and there is nothing to lock.
             """)
 
     @Flag(help: "Also locks items that are readable after the first unlock.")
@@ -51,8 +51,8 @@ struct UnlockCommand: ParsableCommand {
         discussion: """
             The passcode is asked for at the terminal or read with --passcode-fd; a recovery code \
             or a credential can be used instead. The keychain stays unlocked until `keychainctl \
-            lock`, until the service ends, or until it has not been used for the time that \
-            `keychaind --lock-after` sets.
+            lock` or the signal SIGUSR1 locks it, until the service ends, or until it has not \
+            been used for the time that `keychaind --lock-after` sets.
             """)
 
     @OptionGroup var way: WayInOptions

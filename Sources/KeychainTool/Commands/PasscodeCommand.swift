@@ -104,7 +104,8 @@ struct PasscodeCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "change",
             abstract: "Replaces the passcode. Items are not changed.",
-            discussion: "--recovery-code or --credential replaces a forgotten passcode.")
+            discussion: "With --recovery-code or --credential, a forgotten passcode can be "
+                + "replaced.")
 
         @OptionGroup var old: WayInOptions
         @OptionGroup var new: NewPasscodeOptions
@@ -135,7 +136,8 @@ struct PasscodeCommand: ParsableCommand {
                 + "set.",
             discussion: """
                 Items of the class when-passcode-set-this-device-only are deleted permanently; \
-                their number is shown first.
+                unless --yes is given, their number is shown first. Credentials are removed, too. \
+                A recovery code then opens at most the items that are bound to this machine.
                 """)
 
         @OptionGroup var old: OldPasscodeOptions
@@ -172,7 +174,8 @@ struct PasscodeCommand: ParsableCommand {
 
     /// Opens the keychain. `isOtherEnough`: whether a credential or a recovery code will be given
     /// instead of the passcode.
-    /// - Throws: ``ControlFailure`` if no passcode is set, before one is asked for.
+    /// - Throws: ``ControlFailure`` if nothing unlocks the keychain, or if no passcode is set and
+    ///   `isOtherEnough` is `false`. Nothing has been asked for then.
     private static func sessionWithPasscode(
         orOtherWay isOtherEnough: Bool = false
     ) throws -> KeychainSession {

@@ -17,9 +17,10 @@ struct ProgramCommand: ParsableCommand {
             A program without an entry has the access group “default”, or in a Flatpak or Snap a \
             group with the name of that sandbox; keychainctl itself has all groups. If there is a \
             file PATH.entitlements next to such a program outside of a sandbox, the program has \
-            the groups in that file if root owns both, and otherwise no access. With `keychaind \
-            --registry-only`, every program without an entry has no access. Access groups separate \
-            well-behaved programs only: any program of a user can impersonate another one.
+            the groups in that file if root owns both files and the folders above them and no one \
+            else can write to them, and otherwise no access. With `keychaind --registry-only`, \
+            every program without an entry has no access. Access groups separate well-behaved \
+            programs only: any program of a user can impersonate another one.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 
@@ -97,7 +98,7 @@ struct ProgramCommand: ParsableCommand {
 
     /// The program that an argument names.
     ///
-    /// - Throws: ``ControlFailure`` if the argument is a path without a file, or of a script.
+    /// - Throws: ``ControlFailure`` if the argument is the path of a script or of no regular file.
     private static func subject(_ argument: String) throws -> RegistryEntry.Subject {
         if argument.hasPrefix("flatpak:") || argument.hasPrefix("snap:") {
             return .sandbox(argument)
@@ -197,7 +198,7 @@ struct GroupOptions: ParsableArguments {
 }
 
 extension RegistryEntry {
-    /// Prints the entries of a registry whose subject satisfies `isMeant`.
+    /// Prints those entries of a registry whose subjects satisfy `isMeant`.
     static func show(
         in folder: RegistryFolder, json: Bool, heading: String,
         where isMeant: (Subject) -> Bool

@@ -17,7 +17,7 @@ struct PurgeCommand: ParsableCommand {
             "Only this version, as shown by `keychainctl history`.", valueName: "number"))
     var version: UInt32?
 
-    @Flag(help: "Deletes the versions of all items, including those that can't be read.")
+    @Flag(help: "Deletes the versions of all items, including versions that can't be read.")
     var all = false
 
     @Flag(help: "Confirms --all without asking.")

@@ -24,8 +24,9 @@ struct RestoreCommand: ParsableCommand {
             Without both: puts back items that were set aside. An item is put back only if all its \
             bytes are as they were written. An item that was, or may have been, deleted or \
             replaced is put back only if its reference is given. Items that can't be restored stay \
-            set aside; `keychainctl doctor` lists them. --dismiss deletes them permanently, and \
-            accepts the losses of a recovery: items that are not found then count as absent.
+            set aside; `keychainctl doctor` lists them. --dismiss permanently deletes items that \
+            were set aside, and accepts the losses of a recovery: items that are not found then \
+            count as absent.
             """)
 
     @Argument(
@@ -40,7 +41,7 @@ struct RestoreCommand: ParsableCommand {
             "The number of the version, as shown by `keychainctl history`.", valueName: "number"))
     var version: UInt32?
 
-    @Flag(help: "Deletes the items that were set aside permanently, instead of restoring them.")
+    @Flag(help: "Permanently deletes items that were set aside, instead of restoring them.")
     var dismiss = false
 
     @Flag(
@@ -199,8 +200,8 @@ struct RestoreCommand: ParsableCommand {
         get throws { item.isEmpty ? nil : Set(try references) }
     }
 
-    /// Unless `--yes` is given, shows what will be deleted and asks for confirmation. Then deletes
-    /// it.
+    /// Deletes rows that were set aside. Unless `--yes` is given, shows them first and asks for
+    /// confirmation.
     private func giveUp(_ engine: KeychainEngine) throws {
         let chosen = try chosen
         let rows = try Self.named { () throws(KeychainFailure) in
@@ -258,9 +259,9 @@ struct RestoreCommand: ParsableCommand {
             case .restored: "restored"
             case .damaged: "too damaged to be restored"
             case .keyTaken:
-                "not restored: another item has the same primary key; delete that item "
-                    + "first"
-            case .locked: "not restored: locked with the passcode"
+                "not restored: another item has the same primary key or reference; delete that "
+                    + "item first"
+            case .locked: "not restored: locked, or bound to another machine"
             case .altered:
                 "not restored: its bytes, or the recorded reason why it was set aside, can't be "
                     + "authenticated; give its reference to restore it anyway"

@@ -10,9 +10,10 @@ struct RotateCommand: ParsableCommand {
         abstract: "Replaces the device key and all other keys.",
         discussion: """
             An earlier copy of the keychain still opens the items in it, with the passcode of that \
-            time, but nothing stored later. Setting a passcode and sealing the device key also \
-            replace all keys. Each item is encrypted again, which takes a while and temporarily \
-            doubles the keychain's disk space; programs can read meanwhile.
+            time, but nothing stored later. Setting the first passcode, or a credential instead of \
+            one, and sealing the device key also replace all keys. Each item is encrypted again, \
+            which takes a while and temporarily doubles the keychain's disk space; programs can \
+            read meanwhile.
 
             A recovery code becomes invalid unless it is given, and so does a credential that was \
             given neither here nor to the service: create them again. If a passcode is set, other \

@@ -4,8 +4,8 @@
 //   (2) Without --mask the program replaces this process: the process ID stays the same, signals
 //       reach the program directly, and the exit status is the program's.
 //   (3) Besides descriptors 0 to 2, the program inherits only the descriptors that contain its
-//       secrets and those that the caller left open. A descriptor above 2 from which a passcode or
-//       application password was read is not inherited.
+//       secrets and those that the caller left open. A descriptor above 2 that is given for the
+//       passcode or the application password is not inherited, even if it was not read.
 
 import ArgumentParser
 import FoundationEssentials
@@ -245,7 +245,7 @@ struct RunCommand: ParsableCommand {
     }
 
     /// Closes all descriptors above 2 at the start of the program, except those in `kept`. Those
-    /// that a passcode or application password was read from are always closed.
+    /// that are given for the passcode and the application password are closed even then.
     private func keep(_ kept: Set<Int32>) {
         let read = [passcode.passcodeFd, application.applicationPasswordFd].compactMap(\.self)
         for descriptor in Descriptor.openNumbers where descriptor > STDERR_FILENO {

@@ -186,7 +186,7 @@ struct StatusCommand: ParsableCommand {
             flag(
                 "memory locked", "memoryLocked", status.isMemoryLocked,
                 status.isMemoryLocked
-                    ? "yes, keys are never written to swap" : "no: raise the limit `ulimit -l`"),
+                    ? "yes, keys are not swapped out" : "no: raise the limit `ulimit -l`"),
         ]
     }
 
@@ -225,7 +225,7 @@ struct StatusCommand: ParsableCommand {
         return field("machine", "machine", word, text)
     }
 
-    /// The items that would be lost with the machine.
+    /// The number of *this device only* items, and what happens to them if the machine is lost.
     private func staying(_ status: KeychainStatus) -> ItemField {
         let count = Int(clamping: status.deviceItemCount)
         let text =

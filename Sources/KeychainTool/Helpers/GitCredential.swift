@@ -153,7 +153,7 @@ struct GitCredential {
             remarks: [
                 .label: .string(said["host"] ?? ""), .description: .string("git credential"),
             ],
-            // git stores a credential again each time after reading it.
+            // git stores a credential again each time a server has accepted it.
             keepsVersions: false
         ).save(Data(lines.joined(separator: "\n").utf8), in: session)
     }

@@ -28,8 +28,8 @@ struct HelperCommand: ParsableCommand {
         "keyring": "keyring", "security": "security",
     ]
 
-    /// The arguments of this process. If it was called by a helper's name, they begin with `helper`
-    /// and the helper.
+    /// The arguments of this process. If it was called by a helper's name, `helper` and the
+    /// helper's subcommand precede them.
     static func arguments(_ arguments: [String]) -> [String] {
         guard let path = arguments.first, let slash = path.split(separator: "/").last,
             let helper = names[String(slash)]

@@ -141,8 +141,9 @@ struct AWSHelper: ParsableCommand {
         discussion: """
             In ~/.aws/config, below the profile: credential_process = keychainctl helper aws NAME
 
-            The item is aws/NAME, and its secret is JSON with AccessKeyId, SecretAccessKey and, if \
-            present, SessionToken and Expiration. `keychainctl import aws` creates it.
+            The item is aws/NAME, and its secret is JSON with Version 1, AccessKeyId, \
+            SecretAccessKey and, if present, SessionToken and Expiration. `keychainctl import aws` \
+            creates it.
             """)
 
     @Argument(help: ArgumentHelp("The account of the item.", valueName: "name"))

@@ -1,4 +1,5 @@
-// ImportedItem: one secret of another program's store, with its position there.
+// ImportedItem: one secret from a source of `keychainctl import`. Also the sources themselves, and
+// the problems that are found in them.
 
 import ArgumentParser
 import FoundationEssentials
@@ -12,13 +13,14 @@ struct ImportedItem {
     /// Further attributes of a new item: label, description and comment.
     private(set) var remarks: Attributes = [:]
     let data: Data
-    /// The line in the source, for errors that are found later.
+    /// The line in the source, for errors that are found later. If it isn't known, it is 0 or, for
+    /// JSON, 1.
     let line: Int
     /// The time of the last change, in seconds since 2001-01-01, or `nil` if the source doesn't
     /// record it.
     var modified: Double?
-    /// The access group. This property and the next two are known only if the source has this
-    /// project's own format.
+    /// The access group. This property and the next two are known only if the source is the output
+    /// of `keychainctl export json`.
     var group: String?
     var protection: ProtectionClass?
     var isSynchronizable: Bool?
@@ -85,7 +87,8 @@ struct ImportedItem {
     }
 
     /// Equal for two items exactly if they have the same class, the same attributes of the primary
-    /// key and the same access group, and both or neither are synchronizable.
+    /// key and the same access group, and both or neither are synchronizable. A missing value
+    /// counts as empty.
     var identity: [String] {
         let mark = isSynchronizable == true ? "yes" : "no"
         return [String(describing: itemClass), group ?? "", mark]
@@ -93,15 +96,16 @@ struct ImportedItem {
     }
 }
 
-/// A problem with a source, and its line. It never contains part of a secret.
+/// A problem with a source, and its line. The text never contains part of a secret.
 struct ImportProblem: Error, Equatable {
     let line: Int
     let text: String
-    /// An error of another parser, which is thrown instead of this problem.
+    /// An error of `RunManifest`, which is thrown instead of this problem. It can contain the text
+    /// before the first `=` of a line.
     var failure: ControlFailure?
 }
 
-/// The programs and formats that can be imported.
+/// The programs and formats from which secrets can be imported.
 enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     case env, netrc, csv, aws, docker, json, pass
     case gitCredentials = "git-credentials"
@@ -114,8 +118,8 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     /// Whether the source can record when an item was changed.
     var hasTimes: Bool { ![.env, .netrc, .gitCredentials, .aws, .docker].contains(self) }
 
-    /// Returns all items of a source that is plain text, each name once. `service` is the service
-    /// of the items from environment variables; other sources ignore it.
+    /// Returns all items of a source that is a file of text, each name once. `service` is the
+    /// service of the items from environment variables; other sources ignore it.
     func items(
         in bytes: [UInt8], named path: String, service: String
     ) throws(ControlFailure) -> [ImportedItem] {
@@ -144,7 +148,7 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         case .aws: return try AWSCredentialFile.items(in: text)
         case .docker: return try DockerConfigFile.items(in: text)
         case .json: return try ExportedItems.items(in: bytes)
-        // These sources are not plain text: see `PasswordStore`, `KeyringFile` and `SecretService`.
+        // Other types read these sources: `PasswordStore`, `KeyringFile` and `SecretService`.
         case .pass, .gnomeKeyring, .secretService: return []
         case .keychainDump: return try KeychainDump.items(in: text)
         case .env:

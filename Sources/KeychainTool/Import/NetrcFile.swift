@@ -2,7 +2,7 @@
 // inetutils.
 //   (1) Words are separated by blanks, on one line or several. In double quotes a word may contain
 //       blanks and the escapes \", \\, \n, \r and \t, as in curl.
-//   (2) A macro extends from its name to the next empty line and is skipped. `default` names no
+//   (2) A macro extends from its name to the next blank line and is skipped. `default` names no
 //       machine: it is an error.
 //   (3) A machine without a password contains no secret, and is skipped.
 

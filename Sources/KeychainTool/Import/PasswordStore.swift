@@ -1,12 +1,12 @@
 // PasswordStore: imports a folder of `pass` or `gopass`: one file per secret, encrypted by gpg.
 //   (1) gpg decrypts the files and asks the user for a passphrase if it needs one. Its output is
-//       read through a pipe into memory and written nowhere else.
+//       read through a pipe into memory, so no file contains it.
 //   (2) A file's path has the form SERVICE/ACCOUNT: the file's name is the account, and its folder
 //       is the service. A file at the top level has no account: its name is the service.
-//   (3) Every line of a file is imported. A valid URI `otpauth://…` is a key for one-time codes and
-//       becomes an item `SERVICE (TOTP)`, a second one `SERVICE (TOTP 2)`. The first line is the
-//       secret, unless it is such a URI. The other lines become one item, `SERVICE (notes)`, unless
-//       they contain only white space.
+//   (3) A line that is a valid URI `otpauth://…` is a key for one-time codes. The first such line
+//       becomes an item `SERVICE (TOTP)`, the second one `SERVICE (TOTP 2)`. The file's first line
+//       is the secret, unless it is such a URI. The other lines become one item, `SERVICE (notes)`,
+//       unless they contain only white space.
 //   (4) If a file can't be decrypted, the import fails before anything is written.
 
 import FoundationEssentials
@@ -56,7 +56,9 @@ struct PasswordStore {
 
     /// The paths of the encrypted files, relative to the folder and without the suffix `.gpg`.
     /// Files and folders whose names begin with a period are skipped. Symbolic links to folders are
-    /// followed, as `pass` does, except into a folder that contains the link.
+    /// followed, as `pass` does, but not back into a folder on the way to the link.
+    ///
+    /// - Throws: ``ControlFailure`` if a folder can't be read, or a file is encrypted with age.
     static func names(in folder: String) throws(ControlFailure) -> [String] {
         var visible: [String] = []
         func visit(_ path: String, _ parents: [FileIdentity]) throws(ControlFailure) {
@@ -108,10 +110,13 @@ struct PasswordStore {
         defer { reading.close() }
         guard code == 0 else { throw failure("can't be decrypted: \(errorText(code))") }
         let content = Files.content(of: reading, atMost: Self.largest)
-        // If the rest is not read, gpg would otherwise wait for ever to write it.
+        // The content may have been too large. With the pipe open, gpg would wait for ever to write
+        // the rest.
         reading.close()
         let status = ProgramStart.exitStatus(of: process)
-        guard let content else { throw failure("has more than \(Self.largest) bytes") }
+        guard let content else {
+            throw failure("has more than \(Self.largest) bytes when decrypted, or can't be read")
+        }
         guard status == 0 else { throw failure("can't be decrypted: gpg failed") }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
             throw failure("doesn't contain UTF-8 text")

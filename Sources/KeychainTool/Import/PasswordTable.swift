@@ -2,9 +2,10 @@
 // 4180) with column names in the first line.
 //   (1) Columns are recognized by their names, in any order and case: those of KeePassXC, Chrome,
 //       Firefox, Safari and related programs. Other columns are ignored.
-//   (2) An entry with a web address is imported as an internet password. Any other becomes a
-//       generic password, whose service is the title or, without a title, the text in the column of
-//       the address. An entry without a password becomes neither.
+//   (2) An entry whose address is a URL with a host is imported as an internet password. Any other
+//       becomes a generic password, whose service is the title or, without a title, the text in the
+//       column of the address; with neither, it is an error. An entry without a password becomes
+//       neither kind of item.
 //   (3) The key for one-time codes, if an entry has one, becomes a separate item, which
 //       `keychainctl otp` reads.
 

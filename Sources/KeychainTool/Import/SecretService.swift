@@ -1,5 +1,5 @@
-// SecretService: imports the items of the Secret Service that runs for this user: gnome-keyring,
-// KWallet, KeePassXC. Source: Secret Service API Draft 0.2.
+// SecretService: imports the items of the Secret Service on this user's bus: a program such as
+// gnome-keyring, KWallet or KeePassXC. Source: Secret Service API Draft 0.2.
 //   (1) The service is only read: no call changes an item there.
 //   (2) All collections are imported, or none: if one is locked or can't be read, the import fails
 //       before anything is written.
@@ -110,7 +110,7 @@ struct SecretService {
         case .noBus:
             "There is no user bus that accepts connections at DBUS_SESSION_BUS_ADDRESS or, if that "
                 + "is not set, in XDG_RUNTIME_DIR."
-        case .broken: "The Secret Service sent no valid response."
+        case .broken: "The user's bus, or the Secret Service on it, sent no valid response."
         case .answered("org.freedesktop.DBus.Error.ServiceUnknown", _):
             "No Secret Service is running on the user's bus, and none can be started."
         case .answered(interface + ".Error.IsLocked", let label):

@@ -33,8 +33,8 @@ extension Descriptor {
         }
     }
 
-    /// Whether moving the position of the first descriptor moves that of the second. It is moved
-    /// back.
+    /// Whether moving the position of the first descriptor moves that of the second. The first is
+    /// moved back afterwards.
     private static func sharesPosition(_ first: Int32, _ second: Int32) -> Bool {
         let start = lseek(first, 0, SEEK_CUR)
         guard start >= 0, lseek(second, 0, SEEK_CUR) == start,

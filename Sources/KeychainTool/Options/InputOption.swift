@@ -1,7 +1,7 @@
 // InputOption: the options that name a file descriptor to read from.
-//   (1) Each descriptor is read to its end. So if two options named the same descriptor, the first
-//       input would take all of its bytes, for example a secret as part of a passcode. This is a
-//       usage error.
+//   (1) Each descriptor is read to its end. If two options named the same one, the first input
+//       would take all of its bytes, for example a secret as part of a passcode. So naming the same
+//       input twice is a usage error.
 
 import ArgumentParser
 import KeychainCrypto

@@ -3,8 +3,8 @@
 //   (2) Without a slash, or with nothing after it, no account is named. A command that selects one
 //       existing item then accepts any account, if exactly one item matches. A command that saves
 //       an item uses the empty account.
-//   (3) `%2F` stands for a slash that isn't the separator, and `%25` for a percent sign. Any other
-//       `%` stands for itself.
+//   (3) `%2F` or `%2f` stands for a slash that isn't the separator, and `%25` for a percent sign.
+//       Any other `%` stands for itself.
 
 import KeychainCore
 

@@ -56,7 +56,7 @@ struct KeyOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Only items marked for synchronization, or only the others.")
+        help: "Items marked for synchronization, or the others.")
     var synchronizable: Bool?
 
     mutating func validate() throws {
@@ -67,7 +67,7 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    /// Whether options, not ``item``, name a password.
+    /// Whether options name a password, regardless of ``item``.
     var isNamedByOptions: Bool {
         service != nil || account != nil || !internetAttributes.isEmpty
     }

@@ -1,4 +1,5 @@
-// NetworkNames: readable names for the values of kSecAttrProtocol and kSecAttrAuthenticationType.
+// NetworkNames: readable names for the values of kSecAttrProtocol and kSecAttrAuthenticationType,
+// and the parsing of HOST:PORT.
 //   (1) An item contains Apple's four-character code, so that other programs find the item. A value
 //       that is not in the table is stored and shown unchanged.
 
@@ -48,8 +49,8 @@ package enum NetworkNames {
         }
     }
 
-    /// The attribute value for a name or code given on the command line, or `nil` if the attribute
-    /// can't have such a value.
+    /// The attribute value for a name or code from the command line or an imported file. It is
+    /// `nil` if the attribute can't have such a value.
     package static func value(of name: String, for attribute: Attribute) -> AttributeValue? {
         let code = table(of: attribute).first { $0.name == name }?.code ?? name
         return AttributeValue.string(code).converted(to: attribute.kind)

@@ -91,7 +91,7 @@ extension ControlFailure {
 
 extension KeychainSession {
     /// The item that already has the primary key that `item` would get from these attributes, or
-    /// `nil` if there is none.
+    /// `nil` if there is none. If the attributes don't change the key, it is `item` itself.
     func occupant(
         of item: ItemSnapshot, with attributes: Attributes
     ) throws(KeychainFailure) -> ItemSnapshot? {

@@ -3,7 +3,8 @@
 import FoundationEssentials
 import KeychainCore
 
-/// One attribute of an item, with its names and its text.
+/// One attribute of an item, or one fact about the keychain or its service, with its names and its
+/// text.
 struct ItemField {
     /// The name for display, such as "key size".
     let label: String

@@ -1,6 +1,7 @@
 // KeyNames: readable names for the numbers and DER values in items for keys and certificates, and
 // for access constraints.
-//   (1) The names are for display only: no decision depends on them. Any bytes are accepted.
+//   (1) The names are for display and JSON: no decision about access depends on them. Any bytes are
+//       accepted.
 
 import FoundationEssentials
 package import KeychainCore
@@ -76,7 +77,8 @@ package enum KeyNames {
         let content: ArraySlice<UInt8>
     }
 
-    /// Splits DER into its elements. Returns `nil` if it is invalid or has a length over 64 KiB.
+    /// Splits DER into its elements. Returns `nil` if it is invalid, or has a length of 64 KiB or
+    /// more.
     private static func elements(_ bytes: ArraySlice<UInt8>) -> [Element]? {
         var rest = bytes
         var elements: [Element] = []

@@ -22,7 +22,7 @@ enum Output {
         }
     }
 
-    /// Reports a failure or a warning, after the tool's name.
+    /// Reports a failure or a warning, preceded by the tool's name.
     static func report(_ message: String) {
         complain("keychainctl: " + message)
     }

@@ -42,7 +42,8 @@ struct Concealment {
         return pass(upTo: undecided)
     }
 
-    /// - Returns: The bytes that were held back, to be passed on at the end of the stream.
+    /// - Returns: The bytes that were held back, with secrets replaced, to be passed on at the end
+    ///   of the stream.
     mutating func finish() -> [UInt8] {
         pass(upTo: kept.count)
     }

@@ -2,10 +2,10 @@
 // by a mark.
 //   (1) The program has the same process group, controlling terminal, input and working directory
 //       as without masking. Its output and errors are pipes.
-//   (2) Its output is read until no process has it open any more, so that the output of its
-//       background processes isn't lost.
-//   (3) If the reader of the output goes away, the program's pipe is closed, and the program
-//       notices as with any pipe.
+//   (2) Unless (3) applies, its output is read until no process has it open any more, so that the
+//       output of its background processes isn't lost.
+//   (3) If the output can't be passed on, for example because its reader went away, the program's
+//       pipe is closed, and the program notices as with any pipe.
 
 import Glibc
 import KeychainCrypto

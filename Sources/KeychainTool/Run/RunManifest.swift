@@ -1,13 +1,14 @@
-// RunManifest: a file of environment variables that names secrets without containing them.
-//   (1) A line is NAME=VALUE, with or without `export` before it. Empty lines and lines that begin
-//       with `#` are ignored. `.env` files of other programs have the same form.
+// RunManifest: a file of environment variables, which can name secrets instead of containing them.
+//   (1) A line is NAME=VALUE, with or without `export` before it. Blank lines and comment lines,
+//       which begin with `#`, are ignored. Simple `.env` files of other programs have the same
+//       form.
 //   (2) A value `keychain:ITEM` stands for the secret of an item, `keychain-file:ITEM` for the path
 //       of a file in memory that contains it. Any other value is literal: nothing in it is
 //       expanded.
 //   (3) In single quotes there are no escapes; in double quotes \n, \r, \t, \", \\ and \$ are
 //       escapes. Without quotes, white space around the value is ignored, and so is a comment: a
-//       `#` that begins the value or follows white space, and everything after it. Quotes don't
-//       prevent (2).
+//       `#` that begins the value or follows white space, and everything after it. After a closing
+//       quote, only white space and a comment may follow. Quotes don't prevent (2).
 //   (4) A line that can't be parsed is an error with its line number. Of the line, the error
 //       contains at most the text before the first `=`.
 

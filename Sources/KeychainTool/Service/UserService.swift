@@ -180,7 +180,7 @@ struct UserService {
     /// Whether systemd is the service manager of this machine, determined as by `sd_booted(3)`.
     static var isManagedBySystemd: Bool { Files.status(ofLink: "/run/systemd/system") != nil }
 
-    /// Writes the units to the folder where systemd looks for this user's units.
+    /// Writes the units to a folder in which systemd looks for this user's units.
     /// - Returns: The paths of the units.
     func installUnits() throws(ControlFailure) -> [String] {
         let program = try program()

@@ -33,7 +33,7 @@ enum UserUnits {
         let words = start.dropFirst("ExecStart=".count).split(separator: " ")
         guard let program = words.first else { return nil }
         let path = program.drop { "-@:+!".contains($0) }
-        // systemd replaces quotation marks, escapes, specifiers and variables. A path with them,
+        // systemd interprets quotation marks, escapes, specifiers and variables. A path with them,
         // which is rare, is assumed to exist.
         let isThere =
             path.contains { "\"'\\%$".contains($0) } || Files.status(of: String(path)) != nil

@@ -1,7 +1,7 @@
 // ObjectText: adds, changes or removes one member in the text of a JSON object, which is Docker's
 // config.json.
-//   (1) The rest of the text is preserved byte for byte, including the spelling of numbers, the
-//       order of members and the indentation.
+//   (1) The other members are preserved byte for byte, including the spelling of numbers, their
+//       order and their indentation. Only white space next to the changed member can change.
 //   (2) Text that `JSONDecoder` doesn't accept as an object is rejected, and so is an object that
 //       has a member twice. The objects in it are not checked for this.
 

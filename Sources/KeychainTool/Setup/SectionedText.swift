@@ -4,8 +4,8 @@
 //       other bytes are preserved. Comments between the lines of a value count as part of the
 //       value.
 //   (2) What configparser would reject is rejected: a setting before the first section, an invalid
-//       line, and a section or setting that occurs twice. Names that differ only in `-` and `_`
-//       count as the same.
+//       line, and a section or setting that occurs twice. Names of settings that differ only in
+//       case, or in `-` and `_`, count as the same.
 
 import KeychainCore
 

@@ -1,6 +1,7 @@
 // SetupCommand: configures another program to get its passwords from this one, and undoes that.
-//   (1) All changes are shown and, without --yes, must be confirmed. If a file can't be parsed, or
-//       has a different setting and --replace is not given, nothing is changed.
+//   (1) All changes are shown and, without --yes, must be confirmed. If a file can't be parsed,
+//       nothing is changed. The same applies if a file has a different setting, unless --replace
+//       replaces it or --undo leaves it.
 //   (2) A second run changes nothing. --undo removes what a run without it adds, but doesn't
 //       restore a setting that --replace replaced.
 
@@ -13,8 +14,9 @@ struct SetupCommand: ParsableCommand {
         abstract: "Configures git, Docker, pip or AWS's tools to use the keychain, or undoes that.",
         discussion: """
             setup shows the lines that it will change in each file, and asks for confirmation. \
-            Everything else in the files is preserved. If the helper's name isn't in the PATH, \
-            setup creates a link in ~/.local/bin. --undo removes the same lines and the link.
+            Everything else in the files is preserved. If the helper's name doesn't lead to \
+            keychainctl in the PATH, setup creates a link in ~/.local/bin. --undo removes the same \
+            lines and the link.
             """)
 
     enum Program: String, CaseIterable, ExpressibleByArgument {

@@ -149,8 +149,8 @@ struct SetupPlan {
             case .notUnderstood(let line):
                 throw ControlFailure(
                     .failure,
-                    "\(printable(file.path)):\(line): This line can't be parsed. Nothing was "
-                        + "changed.")
+                    "\(printable(file.path)):\(line): The file can't be parsed from this line on. "
+                        + "Nothing was changed.")
             case .otherValue(let value, let line):
                 throw ControlFailure(
                     .exists,

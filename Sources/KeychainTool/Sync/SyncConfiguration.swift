@@ -1,8 +1,8 @@
 // SyncConfiguration: the file that says which server a circle uses, and how to connect to it.
 //   (1) No secret is in the file itself, among the arguments or in the environment: the private key
 //       and the password are in files of their own.
-//   (2) A program that can write the file chooses the server, and could send the password there. So
-//       the file must belong to the user, and no other user may have access to it.
+//   (2) Whoever can write the file chooses the server to which the password is sent. So the file
+//       must belong to the user, and no other user may have access to it.
 //   (3) A setting that isn't known is an error, so that a misspelled one isn't ignored.
 
 #if Synchronization

@@ -1,6 +1,6 @@
 // SyncFoundCommand: founds a circle with this machine as its only member.
-//   (1) The recovery code is made here, and shown exactly once, as soon as the circle exists. It is
-//       shown even if a later step fails.
+//   (1) A recovery code is made here if it is requested, and shown exactly once, as soon as the
+//       circle exists. It is shown even if a later step fails.
 
 #if Synchronization
 

@@ -194,8 +194,8 @@ struct SyncJoinCommand: ParsableCommand {
         switch status.state {
         case .none: circle = try sync.circle(beginningWith: self.circle)
         case .restoring, .comparing:
-            // A join was interrupted. The keychain needs the code again to read the keys granted to
-            // the code.
+            // A join may have been interrupted. The keychain then needs the code again, to read the
+            // keys granted to the code.
             guard let digest = Digest(status.circle) else { throw ControlFailure.noCircle }
             circle = CircleID(digest)
         case .current, .locked, .removed:

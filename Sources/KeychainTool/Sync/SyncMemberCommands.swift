@@ -95,7 +95,8 @@ struct SyncRemoveCommand: ParsableCommand {
         }
     }
 
-    /// The machine with a name, or else the one whose identifier begins with some digits.
+    /// The machine with the name `text` or, if there is none, the one whose identifier begins with
+    /// `text`.
     private static func machine(
         _ text: String, in machines: [CircleStatus.Machine]
     ) throws(ControlFailure) -> CircleStatus.Machine {

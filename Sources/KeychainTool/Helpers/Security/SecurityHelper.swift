@@ -4,7 +4,7 @@
 //       it runs.
 //   (2) If the keychain refuses a command, the lowest eight bits of the OSStatus are the exit
 //       status: 44 for an item that doesn't exist, 45 for an item that already exists, 36 for a
-//       locked item. It is 2 for invalid arguments, and 1 for most other failures.
+//       locked item. It is 2 for most invalid arguments, and 1 for most other failures.
 
 import ArgumentParser
 import FoundationEssentials

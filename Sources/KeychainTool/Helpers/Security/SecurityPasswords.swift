@@ -1,6 +1,6 @@
 // SecurityPasswords: performs the commands of macOS's security(1) on the items of the keychain.
 //   (1) The items are those that all other programs use: generic and internet passwords with their
-//       attributes. If several match, the one that was added first is used.
+//       attributes. If several match, usually the one that was added first is used.
 //   (2) A failure of the keychain has the number and, in the most common cases, the text that macOS
 //       gives it.
 
@@ -16,7 +16,8 @@ final class SecurityPasswords {
     private var session: KeychainSession?
     private var hasChanged = false
 
-    /// Closes the keychain after the last command.
+    /// Ends the session after the last command. After a search alone, the keychain is closed only
+    /// if its log is long.
     func close() {
         if hasChanged {
             session?.close()
@@ -79,7 +80,7 @@ final class SecurityPasswords {
 
     private func find(_ request: SecurityRequest) throws {
         let verb = request.verb
-        // Without attributes, any item would be deleted.
+        // Without attributes, an arbitrary item would be deleted.
         guard verb.finds || !request.attributes.isEmpty else {
             throw SecurityComplaint(status: SecurityComplaint.wrongUsage, usage: verb)
         }
