@@ -153,7 +153,8 @@ struct ItemNames {
 
 // MARK: - A tree
 
-/// A tree of names, split at slashes. The last node of each branch is an item.
+/// A tree of names, split at slashes. The last node of each branch is an item. An item without a
+/// service, server and account is shown by its reference.
 struct NameTree {
     private struct Node {
         let name: String
@@ -210,6 +211,8 @@ struct NameTree {
             parts.append(pending + part)
             pending = ""
         }
+        // Without a part, there was one more empty string than slashes.
+        if parts.isEmpty { pending = String(pending.dropLast()) }
         if !pending.isEmpty { parts.append(pending) }
         return parts
     }
