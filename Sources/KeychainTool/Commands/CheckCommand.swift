@@ -139,15 +139,20 @@ struct CheckCommand: ParsableCommand {
             json ? Self.json(of: report, total).text : Self.text(of: report, total))
     }
 
-    private static func text(of report: CheckReport, _ setAsideInAll: Int) -> String {
+    static func text(of report: CheckReport, _ setAsideInAll: Int) -> String {
         var lines = report.problems.map { "structure: " + printable($0) }
         lines += report.damagedItems.map { item in
             "item \(item.reference?.description ?? "without a reference"): \(printable(item.what))"
         }
-        let whole = report.itemCount - report.damagedItems.count - report.lockedCount
+        let versionCount = report.damagedItems.count { $0.isOfEarlierVersion }
+        let damagedCount = report.damagedItems.count - versionCount
+        let whole = report.itemCount - damagedCount - report.lockedCount
         lines.append(
             "\(counted(report.itemCount, "item")) checked: \(whole) intact, "
-                + "\(report.damagedItems.count) damaged, \(report.lockedCount) locked.")
+                + "\(damagedCount) damaged, \(report.lockedCount) locked.")
+        if versionCount > 0 {
+            lines.append("\(counted(versionCount, "earlier version")) damaged.")
+        }
         if report.lockedCount > 0 {
             lines.append(
                 "Locked items were not opened. Provide the passcode to check them completely.")
