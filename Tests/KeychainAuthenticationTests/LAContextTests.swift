@@ -187,6 +187,42 @@ import Testing
         #expect(await !needsPrompt(after: 1, reuse: .infinity))
     }
 
+    @Test func `a lock of the keychain ends a context's own proofs`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        let context = LAContext()
+        for count in 1...2 {
+            #expect(await code(context) == nil)
+            #expect(await code(context) == nil)
+            #expect(test.askedQuestions.count == count)
+            try test.lock()
+        }
+        test.biometry = TestKeychain.Biometry()
+        for count in 3...4 {
+            #expect(await code(context, .deviceOwnerAuthenticationWithBiometrics) == nil)
+            #expect(await code(context, .deviceOwnerAuthenticationWithBiometrics) == nil)
+            #expect(test.askedQuestions.count == count)
+            try test.lock()
+        }
+    }
+
+    @Test func `a lock of the keychain ends the reuse of earlier authentications`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        let reusing = LAContext()
+        reusing.touchIDAuthenticationAllowableReuseDuration = 300
+        #expect(await code(reusing) == nil)
+        try test.lock()
+        // A later proof, by another context, which the next lock ends too.
+        #expect(await code(LAContext()) == nil)
+        try test.lock()
+        reusing.interactionNotAllowed = true
+        #expect(await code(reusing) == .notInteractive)
+        // A proof since the last lock is reused.
+        #expect(await code(LAContext()) == nil)
+        #expect(await code(reusing) == nil)
+    }
+
     // MARK: Credentials
 
     @Test func `an application password can be set and removed`() {

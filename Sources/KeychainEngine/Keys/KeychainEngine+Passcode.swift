@@ -245,6 +245,15 @@ extension KeychainEngine {
         return grant
     }
 
+    package func execute(
+        _ request: AcceptsGrant, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
+        // The two kinds of grants have different tokens, so a grant matches at most its own kind.
+        let proof = try presentProof(
+            Authorization(grant: request.grant, recognition: request.grant))
+        return proof.isPresent || proof.isRecognized
+    }
+
     /// The grant for a user whom biometric hardware has recognized. No request returns this grant:
     /// the code that owns the engine has to vouch for the hardware.
     package func grantForRecognition() -> AuthenticationGrant { recognition.withLock { $0 } }
