@@ -132,6 +132,18 @@ import Testing
         #expect(second.evaluatedPolicyDomainState == Data("two faces".utf8))
     }
 
+    @Test func `a policy that can't be evaluated doesn't set the domain state`() throws {
+        let test = try withPasscode()
+        test.biometry = TestKeychain.Biometry()
+        let context = LAContext()
+        // No user can be asked.
+        #expect(obstacle(context, .deviceOwnerAuthenticationWithBiometrics) == .notInteractive)
+        #expect(context.evaluatedPolicyDomainState == nil)
+        test.person = .owner
+        #expect(obstacle(context, .deviceOwnerAuthenticationWithBiometrics) == nil)
+        #expect(context.evaluatedPolicyDomainState != nil)
+    }
+
     @Test func `if biometry fails, the passcode can be entered where the policy allows it`()
         async throws
     {
