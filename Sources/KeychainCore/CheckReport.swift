@@ -13,11 +13,15 @@ package struct CheckReport: Hashable, Sendable {
             self.what = what
         }
 
-        /// An entry about an earlier version of an item.
+        /// An entry about an earlier version of an item. A version whose item is unknown is of no
+        /// item that could be purged, so that only a recovery, which keeps no versions, deletes it.
         package static func earlierVersion(of reference: ItemReference?) -> DamagedItem {
             DamagedItem(
                 reference: reference,
-                what: beginning + "it can't be opened; `keychainctl purge` deletes it")
+                what: beginning
+                    + (reference == nil
+                        ? "an unknown item has invalid values; `keychainctl recover` deletes it"
+                        : "it can't be opened; `keychainctl purge` deletes it"))
         }
 
         /// Whether the entry is about an earlier version, which is not among the counted items. The

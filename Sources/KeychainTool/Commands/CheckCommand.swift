@@ -101,22 +101,32 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    private static func failure(for report: CheckReport) -> ControlFailure {
+    static func failure(for report: CheckReport) -> ControlFailure {
         if !report.problems.isEmpty {
             return ControlFailure(
                 .damaged,
                 "The keychain is damaged. `keychainctl recover` rebuilds it from all intact items "
                     + "and keeps the damaged file.")
         }
-        if report.damagedItems.isEmpty {
+        let items = report.damagedItems.filter { !$0.isOfEarlierVersion }
+        if items.isEmpty {
+            guard report.damagedPages.isEmpty else {
+                return ControlFailure(
+                    .damaged,
+                    "Every item is intact, but the file has "
+                        + "\(counted(report.damagedPages.count, "damaged page")). `keychainctl "
+                        + "recover` rewrites the keychain.")
+            }
             return ControlFailure(
                 .damaged,
-                "Every item is intact, but the file has "
-                    + "\(counted(report.damagedPages.count, "damaged page")). `keychainctl "
-                    + "recover` rewrites the keychain.")
+                "Every item is intact, but the keychain has "
+                    + "\(counted(report.damagedItems.count, "damaged earlier version")). "
+                    + (report.damagedItems.contains { $0.reference == nil }
+                        ? "`keychainctl recover` rebuilds the keychain without earlier versions."
+                        : "`keychainctl purge` deletes earlier versions."))
         }
-        let count = counted(report.damagedItems.count, "damaged item")
-        if report.setAsideCount == report.damagedItems.count {
+        let count = counted(items.count, "damaged item")
+        if report.setAsideCount == items.count {
             return ControlFailure(
                 .damaged,
                 "\(count) set aside. `keychainctl doctor` lists them; `keychainctl restore` puts "
@@ -126,8 +136,14 @@ struct CheckCommand: ParsableCommand {
             return ControlFailure(
                 .damaged,
                 "\(count), in a damaged part of the file. `keychainctl recover` sets "
-                    + "\(report.damagedItems.count == 1 ? "it" : "them") aside and keeps all "
-                    + "other items.")
+                    + "\(items.count == 1 ? "it" : "them") aside and keeps all other items.")
+        }
+        // A row without a reference can't be set aside.
+        guard items.allSatisfy({ $0.reference != nil }) else {
+            return ControlFailure(
+                .damaged,
+                "\(count). `keychainctl recover` rebuilds the keychain from all intact items and "
+                    + "keeps the damaged file.")
         }
         return ControlFailure(
             .damaged,
