@@ -173,6 +173,10 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             "a user, in a user's service", #"{"user": "7", "entitlements": "list.entitlements"}"#,
             "names a user, which isn't an identity"),
         WrongRegistry(
+            "a socket with a user, in a user's service",
+            #"{"socket": "app", "user": "7", "entitlements": "list.entitlements"}"#,
+            "names a user for a socket, which leads to the service's own keychain"),
+        WrongRegistry(
             "a socket with a path",
             #"{"socket": "../a", "entitlements": "list.entitlements"}"#,
             "letters, digits and hyphens"),
@@ -195,6 +199,22 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(place.registry.problems().count == 1)
         try place.entry(plainEntry, "right.json")
         #expect(try place.answer().groups == granted)
+    }
+
+    @Test func `in the machine's service, an entry about a socket has to name a user`() throws {
+        let place = try Place()
+        let registry = ProgramRegistry(folder: place.registry.folder, kind: .system)
+        let entry = #"{"socket": "app", "entitlements": "list.entitlements"}"#
+        try place.entry(entry)
+        #expect(registry.sockets().isEmpty)
+        #expect(
+            registry.problems() == [
+                registry.folder + "/entry.json names a socket without the user whose keychain it "
+                    + "leads to"
+            ])
+        try place.entry(entry.replacing("app", with: #"app", "user": "7"#))
+        #expect(registry.problems().isEmpty)
+        #expect(registry.sockets()["app"]?.user == 7)
     }
 
     // Reason: a user who could write the entry could give any program any entitlement.
