@@ -106,8 +106,8 @@ package struct Terminal: ~Copyable {
         /// types two keys as fast.
         static let pause: Int32 = 50
 
-        /// - Returns: Whether the byte belongs to the sequence. A control character doesn't, so that
-        ///   it always keeps its meaning.
+        /// - Returns: Whether the byte belongs to the sequence. A control character doesn't, so it
+        ///   always keeps its meaning.
         mutating func takes(_ byte: UInt8) -> Bool {
             switch (self, byte) {
             case (.begun, UInt8(ascii: "[")): self = .control
