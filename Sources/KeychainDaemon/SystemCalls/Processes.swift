@@ -52,7 +52,7 @@ enum Processes {
     }
 
     /// Raises the limit of file descriptors to the maximum that the system allows this process.
-    /// - Returns: The new limit.
+    /// - Returns: The limit from now on: the earlier one if it can't be raised.
     @discardableResult
     static func raiseDescriptorLimit() -> Int {
         var limit = rlimit()
@@ -60,10 +60,11 @@ enum Processes {
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
             return 0
         }
+        let earlier = limit.rlim_cur
         limit.rlim_cur = limit.rlim_max
         // SAFETY: as above.
-        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        return Int(clamping: limit.rlim_cur)
+        let isRaised = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        return Int(clamping: isRaised ? limit.rlim_max : earlier)
     }
 
     /// Gives the calling thread the lowest priority for processor and disk.
