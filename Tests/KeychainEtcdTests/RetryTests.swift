@@ -202,6 +202,46 @@ import Testing
         }
     }
 
+    /// The answers of a node that issues a token and then doesn't answer.
+    private static let authenticating: StandInServer.Script = { request in
+        request.path.hasSuffix("authenticate")
+            ? .answer(200, #"{\#(Wire.header),"token":"t"}"#) : .silence
+    }
+
+    private static func user(passwordAfter time: Duration) -> EtcdConfiguration.User {
+        EtcdConfiguration.User(name: "u") {
+            try await Task.sleep(for: time)
+            return "secret of u"
+        }
+    }
+
+    @Test func `the time limit of an attempt includes the wait for a password`() async throws {
+        try await StandInServer.with([Self.authenticating]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, user: Self.user(passwordAfter: .seconds(1)),
+                try: .seconds(2), overall: .milliseconds(3400))
+            #expect(await reason { _ = try await client.get("k") } == .deadline)
+            // The first attempt ends after two seconds. After three, no time would be left for the
+            // second one.
+            #expect(servers[0].requests(Self.range).count == 2)
+        }
+    }
+
+    @Test func `a request isn't sent if its password takes almost the whole attempt`() async throws
+    {
+        try await StandInServer.with([Self.authenticating]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, user: Self.user(passwordAfter: .milliseconds(800)),
+                try: .seconds(1), overall: .seconds(1))
+            let failure = await #expect(throws: EtcdFailure.self) {
+                _ = try await client.putIfAbsent("k", [1])
+            }
+            #expect(failure?.reason == .deadline)
+            #expect(failure?.mayHaveBeenApplied == false)
+            #expect(servers[0].requests(Self.transaction).isEmpty)
+        }
+    }
+
     @Test func `an authentication that hangs at one node is repeated at the next one`() async throws
     {
         let answering: StandInServer.Script = { request in
