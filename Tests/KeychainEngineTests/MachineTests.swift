@@ -102,6 +102,25 @@ import Testing
         back.close()
     }
 
+    @Test func `on another machine the passcode can't be removed, and no item is set aside`()
+        throws
+    {
+        let keychain = try filled()
+        try keychain.engine.setPasscode(passcode("1234"))
+        try add("akpu", .whenPasscodeSetThisDeviceOnly, to: keychain.engine)
+        let moved = try engine(keychain, on: "there")
+        try moved.unlock(passcode: passcode("1234"))
+        #expect(failure { try moved.removePasscode(passcode("1234")) }?.cause == .otherMachine)
+        #expect(try moved.setAsideRows().isEmpty)
+        moved.close()
+        let back = try engine(keychain, on: "here")
+        try back.unlock(passcode: passcode("1234"))
+        #expect(Set(try secrets(back)) == Set(Self.moving + Self.staying + ["akpu"]))
+        #expect(try back.removePasscode(passcode("1234")) == 1)
+        #expect(try back.setAsideRows().isEmpty)
+        back.close()
+    }
+
     @Test
     func `an unreadable item is deleted only if the index alone shows that the query matches it`()
         throws

@@ -152,7 +152,8 @@ extension KeychainEngine {
     /// Removes the passcode, all other ways to unlock the keychain and, permanently, all items of
     /// the when-passcode-set class.
     /// - Returns: The number of items deleted.
-    /// - Throws: `authFailed` if the passcode is wrong. Nothing is changed then.
+    /// - Throws: `authFailed` if the passcode is wrong; `notAvailable` if the keychain is bound to
+    ///   another machine, because all keys are needed. Nothing is changed then.
     @discardableResult
     package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
         try attempt { () throws(KeychainFailure) in try removePasscodeOfSession(passcode) }
