@@ -138,8 +138,8 @@ extension KeychainDatabase {
     /// - Returns: The number of deleted items.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if the passcode is
     ///   wrong, ``KeychainError/Code/param`` if none is set, or
-    ///   ``KeychainError/Code/notAvailable`` if the keychain is bound to another machine, whose keys
-    ///   this machine can't open. In all these cases, nothing is changed.
+    ///   ``KeychainError/Code/notAvailable`` if the keychain is bound to another machine. In all
+    ///   these cases, nothing is changed.
     @discardableResult
     public func removePasscode(_ passcode: some Collection<UInt8>) throws(KeychainError) -> Int {
         let passcode = SecretBytes(copying: passcode)
