@@ -208,7 +208,7 @@ import Testing
             ? .answer(200, #"{\#(Wire.header),"token":"t"}"#) : .silence
     }
 
-    private static func user(passwordAfter time: Duration) -> EtcdConfiguration.User {
+    private static func slowUser(_ time: Duration) -> EtcdConfiguration.User {
         EtcdConfiguration.User(name: "u") {
             try await Task.sleep(for: time)
             return "secret of u"
@@ -218,7 +218,7 @@ import Testing
     @Test func `the time limit of an attempt includes the wait for a password`() async throws {
         try await StandInServer.with([Self.authenticating]) { servers, files in
             let client = try standInClient(
-                [servers[0].endpoint], files, user: Self.user(passwordAfter: .seconds(1)),
+                [servers[0].endpoint], files, user: Self.slowUser(.seconds(1)),
                 try: .seconds(2), overall: .milliseconds(3400))
             #expect(await reason { _ = try await client.get("k") } == .deadline)
             // The first attempt ends after two seconds. After three, no time would be left for the
@@ -231,7 +231,7 @@ import Testing
     {
         try await StandInServer.with([Self.authenticating]) { servers, files in
             let client = try standInClient(
-                [servers[0].endpoint], files, user: Self.user(passwordAfter: .milliseconds(800)),
+                [servers[0].endpoint], files, user: Self.slowUser(.milliseconds(800)),
                 try: .seconds(1), overall: .seconds(1))
             let failure = await #expect(throws: EtcdFailure.self) {
                 _ = try await client.putIfAbsent("k", [1])
