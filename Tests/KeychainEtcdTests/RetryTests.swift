@@ -108,7 +108,7 @@ import Testing
             // The value is that of another writer, or the key doesn't exist.
             ([Wire.pair("test/k", "2")], nil), ([], nil),
         ] as [([String], Int64?)])
-    func `an unanswered write that was carried out is recognized`(
+    func `after an unanswered write, the current value shows whether it was carried out`(
         _ items: [String], _ revision: Int64?
     ) async throws {
         let script: StandInServer.Script = { request in
@@ -366,7 +366,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled call ends at once`() async throws {
+    @Test func `a cancelled call doesn't wait for the answer`() async throws {
         let (began, signal) = AsyncStream.makeStream(of: Void.self)
         let script: StandInServer.Script = { _ in
             signal.yield()
