@@ -147,6 +147,28 @@ import Testing
     }
 
     @Test
+    func `a recovery on another machine keeps one of two items with the same primary key`() throws {
+        let keychain = try TemporaryKeychain(options: options("here"))
+        let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a"))
+        try add("a", .alwaysThisDeviceOnly, to: keychain.engine)
+        let row = try #require(try keychain.rows(query).first)
+        _ = try keychain.engine.perform(DeleteItems(query, tombstones: .never), as: keychain.caller)
+        try add("a", .whenUnlocked, to: keychain.engine)
+        // The row of the open tier is back, after the item of the guarded tier.
+        let store = keychain.engine.store
+        _ = try store.write(keybagGeneration: store.header().keybagGeneration) {
+            transaction throws(KeychainFailure) in try transaction.insert(row)
+        }
+        #expect(try keychain.rows(query).count == 2)
+        keychain.engine.close()
+        // There, nothing but its labels is known of the row.
+        let report = try KeychainEngine.recover(
+            directory: keychain.directory, options: options("there"))
+        #expect(report.itemCount == 1 && !report.isComplete)
+        #expect(report.doubtfulItems == [row.reference])
+    }
+
+    @Test
     func `a recovery code opens this-device-only items on another machine without the passcode`()
         throws
     {
