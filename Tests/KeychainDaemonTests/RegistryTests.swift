@@ -324,7 +324,8 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             Issue.record("The unregistered entitlements were applied.")
         } catch let failure as KeychainFailure {
             #expect(failure.status == .missingEntitlement)
-            #expect(failure.reason.contains("`keychainctl program add \(program)`"))
+            #expect(failure.reason.contains("gives \"\(program)\" no access: the entitlements"))
+            #expect(failure.reason.contains("`keychainctl program add`"))
         }
         let content = try Data(contentsOf: URL(filePath: list))
         _ = try RegistryFolder(path: folder.path + "/programs").put(

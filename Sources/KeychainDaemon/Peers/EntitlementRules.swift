@@ -130,8 +130,8 @@ struct EntitlementRules: Sendable {
 
     private func unnamed(_ name: String) -> KeychainFailure {
         .missingEntitlement(
-            "The keychain service gives \(name) no access: its registry, \(registry.folder), "
-                + "doesn't name it.")
+            "The keychain service gives \(name) no access: its registry, "
+                + "\(quoted(registry.folder)), doesn't name it.")
     }
 
     /// The entitlements of a program.
@@ -177,10 +177,10 @@ struct EntitlementRules: Sendable {
         // group instead, because it would then miss the items that it has stored.
         guard TrustedFile.isRoots(path), TrustedFile.isRoots(program.path) else {
             throw .missingEntitlement(
-                "The keychain service gives \(program.path) no access: the entitlements beside it "
-                    + "are used only if root owns both files and the folders above them, and no "
-                    + "one else can write to them. If the entitlements are correct, accept them "
-                    + "with `keychainctl program add \(program.path)`.")
+                "The keychain service gives \(quoted(program.path)) no access: the entitlements "
+                    + "beside it are used only if root owns both files and the folders above "
+                    + "them, and no one else can write to them. If the entitlements are correct, "
+                    + "accept them with `keychainctl program add` and the path of the program.")
         }
         do throws(DistrustedFile) {
             return try registry.entitlements(at: path)
