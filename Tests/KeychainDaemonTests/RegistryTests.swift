@@ -333,6 +333,21 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try groups(rules(folder), program) == AccessGroups(["a", "*"]))
     }
 
+    @Test func `a program whose entitlements can't be examined gets no access`() throws {
+        let folder = try TemporaryFolder()
+        let place = try folder.makeFolder("bin")
+        let path = try folder.put("p", "bin/program")
+        let program = try #require(Executable(at: path))
+        // A link that leads to itself in place of the folder: no file is missing.
+        try FileManager.default.removeItem(atPath: place)
+        try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: "bin")
+        let failure = #expect(throws: KeychainFailure.self) {
+            try rules(folder).entitlements(of: program)
+        }
+        #expect(failure?.status == .missingEntitlement)
+        #expect(failure?.reason.contains(errorText(ELOOP)) == true)
+    }
+
     // Entitlements beside a program apply without an entry only if both files are root's.
     @Test
     func `a file is root's only if no other user can change it or one of its parent folders`()

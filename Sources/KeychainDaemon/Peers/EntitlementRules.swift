@@ -162,14 +162,22 @@ struct EntitlementRules: Sendable {
 
     /// The entitlements in the file beside the program. Without such a file, the default group.
     ///
-    /// - Throws: `missingEntitlement` if the file is invalid, or if someone other than root could
-    ///   have changed the file or the program: root has to own both and all folders above them, and
-    ///   no one else may write to any of these.
+    /// - Throws: `missingEntitlement` if the file can't be read or is invalid, or if someone other
+    ///   than root could have changed the file or the program: root has to own both and all folders
+    ///   above them, and no one else may write to any of these.
     private func ownEntitlements(
         of program: Executable
     ) throws(KeychainFailure) -> Entitlements {
         let path = program.path + ".entitlements"
         guard Files.status(ofLink: path) != nil else {
+            let code = errno
+            // A file whose name would be too long can't exist. After any other error, the file may
+            // exist and name other groups than the default one.
+            guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(code) else {
+                throw .missingEntitlement(
+                    "The keychain service gives \(quoted(program.path)) no access: the "
+                        + "entitlements beside it can't be examined: \(errorText(code)).")
+            }
             return Entitlements(
                 accessGroups: .withoutEntitlements(executable: program.path))
         }
