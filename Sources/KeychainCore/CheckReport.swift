@@ -12,12 +12,30 @@ package struct CheckReport: Hashable, Sendable {
             self.reference = reference
             self.what = what
         }
+
+        /// An entry about an earlier version of an item. A version whose item is unknown is of no
+        /// item that could be purged, so that only a recovery, which keeps no versions, deletes it.
+        package static func earlierVersion(of reference: ItemReference?) -> DamagedItem {
+            DamagedItem(
+                reference: reference,
+                what: beginning
+                    + (reference == nil
+                        ? "an unknown item has invalid values; `keychainctl recover` deletes it"
+                        : "it can't be opened; `keychainctl purge` deletes it"))
+        }
+
+        /// Whether the entry is about an earlier version, which is not among the counted items. The
+        /// text shows it, because the service's answer has no field for it.
+        package var isOfEarlierVersion: Bool { what.hasPrefix(Self.beginning) }
+
+        private static let beginning = "an earlier version of "
     }
 
     package var itemCount = 0
     /// The number of items whose class was locked or is bound to another machine. Their attributes
     /// and secrets were not checked.
     package var lockedCount = 0
+    /// The damaged items, followed by an entry for each damaged earlier version.
     package var damagedItems: [DamagedItem] = []
     /// Descriptions of structural problems.
     package var problems: [String] = []

@@ -23,7 +23,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         /// The keychain, its service or its hardware is busy or can't be reached. A later attempt
         /// can succeed.
         case contention
-        /// The keychain service didn't answer. It is unknown whether the change was made.
+        /// The keychain service didn't answer, or the change could not be synchronized to the
+        /// disk. It is unknown whether the change was made.
         case interruption
         /// The item or key is bound to another machine or chip, or the one that it is bound to
         /// can't be used. For a hardware key, also: it belongs to another keychain.

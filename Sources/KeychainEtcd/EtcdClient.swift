@@ -88,15 +88,20 @@ package actor EtcdClient {
         }
     }
 
-    /// Sends one request to one node, with a token if a user is configured.
+    /// Sends one request to one node, with a token if a user is configured. The limit includes the
+    /// wait for the token.
     ///
     /// - Throws: ``EtcdTryFailure``, or `CancellationError`.
     func attempt<Answer>(
         _ method: EtcdMethod<Answer>, _ body: Data, at node: String, within limit: Duration
     ) async throws -> Answer {
+        let end = ContinuousClock.now + limit
         let token = try await token(at: node, within: limit)
+        let rest = end - .now
+        // Too little time would only make it uncertain whether a change was made.
+        guard rest > limit / 4 else { throw EtcdTryFailure.notCarriedOut(.deadline) }
         do {
-            return try await transport.exchange(method, body, at: node, token: token, within: limit)
+            return try await transport.exchange(method, body, at: node, token: token, within: rest)
         } catch EtcdTryFailure.tokenRejected {
             try forget(token)
             throw EtcdTryFailure.tokenRejected

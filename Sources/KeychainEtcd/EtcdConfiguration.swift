@@ -99,8 +99,8 @@ package struct EtcdConfiguration: Sendable {
 
 /// The time limits of a client.
 package struct EtcdTiming: Sendable {
-    /// The time limit of one request to one node. After it, the next node is tried. An
-    /// authentication is a request of its own.
+    /// The time limit of one request to one node, including the wait for an authentication. After
+    /// it, the next node is tried.
     package var tryDeadline: Duration = .seconds(2)
     /// The time after which no further attempt of a request begins.
     package var overallDeadline: Duration = .seconds(15)

@@ -82,7 +82,7 @@ package final class DeferredKeychain: RequestHandler {
         case .find, .update, .delete, .findIdentities, .updateIdentities, .deleteIdentities,
             .authenticate, .hasPasscode, .hasSecureEnclave, .sign, .sharedSecret, .unlock, .lock,
             .lockAll, .changePasscode, .removePasscode, .unlockWith, .slots, .rotate, .status,
-            .statistics, .check, .findVersions, .restoreVersion, .purgeVersions:
+            .statistics, .check, .findVersions, .restoreVersion, .purgeVersions, .acceptsGrant:
             try looking()
         }
     }

@@ -66,6 +66,12 @@ extension SecItemHandler {
     }
 
     package func execute(
+        _ request: AcceptsGrant, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
+        throw Self.unimplemented
+    }
+
+    package func execute(
         _ request: HasPasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Bool {
         throw Self.unimplemented

@@ -124,7 +124,7 @@ extension TestKeychain.Operations {
         case .authenticate, .hasPasscode, .hasSecureEnclave, .unlock, .lock, .lockAll,
             .setPasscode, .changePasscode, .removePasscode, .unlockWith, .slots, .changeSlots,
             .rotate, .status, .statistics, .check, .findVersions, .restoreVersion, .purgeVersions,
-            .setHistory, .synchronize:
+            .setHistory, .synchronize, .acceptsGrant:
             return nil
         }
     }

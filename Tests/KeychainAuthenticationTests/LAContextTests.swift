@@ -132,6 +132,18 @@ import Testing
         #expect(second.evaluatedPolicyDomainState == Data("two faces".utf8))
     }
 
+    @Test func `a policy that can't be evaluated doesn't set the domain state`() throws {
+        let test = try withPasscode()
+        test.biometry = TestKeychain.Biometry()
+        let context = LAContext()
+        // No user can be asked.
+        #expect(obstacle(context, .deviceOwnerAuthenticationWithBiometrics) == .notInteractive)
+        #expect(context.evaluatedPolicyDomainState == nil)
+        test.person = .owner
+        #expect(obstacle(context, .deviceOwnerAuthenticationWithBiometrics) == nil)
+        #expect(context.evaluatedPolicyDomainState != nil)
+    }
+
     @Test func `if biometry fails, the passcode can be entered where the policy allows it`()
         async throws
     {
@@ -185,6 +197,42 @@ import Testing
         #expect(await needsPrompt(after: 1, reuse: .nan))
         #expect(await needsPrompt(after: 1, reuse: -5))
         #expect(await !needsPrompt(after: 1, reuse: .infinity))
+    }
+
+    @Test func `a lock of the keychain ends a context's own proofs`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        let context = LAContext()
+        for count in 1...2 {
+            #expect(await code(context) == nil)
+            #expect(await code(context) == nil)
+            #expect(test.askedQuestions.count == count)
+            try test.lock()
+        }
+        test.biometry = TestKeychain.Biometry()
+        for count in 3...4 {
+            #expect(await code(context, .deviceOwnerAuthenticationWithBiometrics) == nil)
+            #expect(await code(context, .deviceOwnerAuthenticationWithBiometrics) == nil)
+            #expect(test.askedQuestions.count == count)
+            try test.lock()
+        }
+    }
+
+    @Test func `a lock of the keychain ends the reuse of earlier authentications`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        let reusing = LAContext()
+        reusing.touchIDAuthenticationAllowableReuseDuration = 300
+        #expect(await code(reusing) == nil)
+        try test.lock()
+        // A later proof, by another context, which the next lock ends too.
+        #expect(await code(LAContext()) == nil)
+        try test.lock()
+        reusing.interactionNotAllowed = true
+        #expect(await code(reusing) == .notInteractive)
+        // A proof since the last lock is reused.
+        #expect(await code(LAContext()) == nil)
+        #expect(await code(reusing) == nil)
     }
 
     // MARK: Credentials

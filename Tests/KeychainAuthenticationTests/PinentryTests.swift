@@ -142,6 +142,14 @@ private final class FakePinentry {
         #expect(!pinentry.isRunning)
     }
 
+    @Test func `a pinentry that closes its connection but doesn't exit is killed`() throws {
+        let pinentry = try FakePinentry("printf 'D x\\nOK\\n'; exec sleep 600 <&- >&-")
+        let authenticator = pinentry.authenticator
+        let answer = Elsewhere { Said(authenticator.ask(Question(.passcode), until: .init())) }
+        #expect(try answer.value() == .entered("x"))
+        #expect(!pinentry.isRunning)
+    }
+
     @Test func `long reasons don't make lines too long`() throws {
         for text in ["%", "é", "👩‍👩‍👧‍👦"] {
             let line = Assuan.encoded(String(repeating: text, count: 2000))

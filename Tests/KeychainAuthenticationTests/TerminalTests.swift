@@ -58,6 +58,27 @@ enum Said: Equatable {
         #expect(try answer.value() == .entered("x"))
     }
 
+    @Test func `arrow and function keys add nothing to the answer`() throws {
+        let terminal = try PseudoTerminal()
+        let authenticator = TerminalAuthenticator(path: terminal.path)
+        let answer = Elsewhere { Said(authenticator.ask(Question(.passcode), until: .init())) }
+        try terminal.expect("keychain: ")
+        // The keys Up, Delete, Control-F5, F1, and F1 of the Linux console.
+        terminal.type("t\u{1B}[Ai\u{1B}[3~g\u{1B}[15;5~e\u{1B}OPr\u{1B}[[As\r")
+        #expect(try answer.value() == .entered("tigers"))
+    }
+
+    @Test func `what is typed after the Escape key is part of the answer`() throws {
+        let terminal = try PseudoTerminal()
+        let authenticator = TerminalAuthenticator(path: terminal.path)
+        let answer = Elsewhere { Said(authenticator.ask(Question(.passcode), until: .init())) }
+        try terminal.expect("keychain: ")
+        terminal.type("a\u{1B}")
+        try terminal.expect("\u{7}")
+        terminal.type("[b\r")
+        #expect(try answer.value() == .entered("a[b"))
+    }
+
     @Test func `Control-D declines the prompt`() throws {
         let terminal = try PseudoTerminal()
         let authenticator = TerminalAuthenticator(path: terminal.path)

@@ -291,6 +291,18 @@ private let own = AccessGroups(["default"])
         #expect(try AuditVerification(folder, key: key).findings.isEmpty)
     }
 
+    @Test func `a folder that can't be listed is reported with the system's reason`() throws {
+        let folder = try TemporaryFolder()
+        let audit = AuditFolder(path: folder.path + "/audit")
+        let absence = #expect(throws: KeychainFailure.self) { try audit.files() }
+        #expect(absence?.status == .itemNotFound)
+        // The owner isn't the reason.
+        try Data().write(to: URL(filePath: audit.path))
+        let failure = #expect(throws: KeychainFailure.self) { try audit.files() }
+        #expect(failure?.status == .ioError)
+        #expect(failure?.reason == "Can't read \(audit.path): \(errorText(ENOTDIR)).")
+    }
+
     @Test func `with an audit folder that others may write to, requests for items fail`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.makeFolder("keychain")

@@ -70,6 +70,7 @@ private final class CredentialService {
                 switch (name.unit, name.credential) {
                 case ("app.service", "password"): Data("secret".utf8)
                 case ("app.service", "large"): Data(repeating: 7, count: 1 << 20)
+                case ("app.service", "sizable"): Data(repeating: 7, count: 300 << 10)
                 case ("app.service", "empty"): Data()
                 case ("app.service", "too large"): Data(repeating: 7, count: 1 << 20 + 1)
                 default: throw .itemNotFound
@@ -105,6 +106,16 @@ private final class CredentialService {
         #expect(lines.count == 6)
         #expect(lines[0] == "credential password of the unit app.service: given")
         #expect(!lines.contains { $0.contains("secret") })
+    }
+
+    // Linux's default for the buffer of a socket is less than the secret, and the least limit of
+    // the kernels that are in use is more.
+    @Test func `a secret is sent as a whole before systemd reads it`() throws {
+        let service = try CredentialService(trusting: geteuid())
+        let caller = try Caller(as: "1/unit/app.service/sizable", to: service.path)
+        try eventually("the secret is sent") { !service.lines.all.isEmpty }
+        #expect(service.lines.all == ["credential sizable of the unit app.service: given"])
+        #expect(try caller.answer().count == 300 << 10)
     }
 
     @Test func `a request that still waits when the service ends is answered with too many bytes`()

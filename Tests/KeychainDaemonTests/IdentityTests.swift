@@ -231,6 +231,27 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         try input.fileHandleForWriting.close()
         #expect(process.endedWell)
         #expect(!Processes.isRunning(pin))
-        #expect(Processes.pin(process.processIdentifier) == nil)
+        let later = Processes.pin(process.processIdentifier)
+        let code = errno
+        #expect(later == nil)
+        #expect(code == ESRCH)
+    }
+
+    // EMFILE: no descriptors are left. ENOSYS: the kernel is older than 5.3.
+    @Test(arguments: [EMFILE, ENFILE, ENOSYS, ESRCH])
+    func `only a process that doesn't exist any more is refused as ended`(_ code: Int32) throws {
+        let (socket, other) = try #require(UnixSockets.pair())
+        defer { other.close() }
+        let refusal = #expect(throws: PeerRefusal.self) {
+            _ = try PinnedProcess(of: socket) { _, _ in
+                errno = code
+                return nil
+            }
+        }
+        let expected =
+            code == ESRCH
+            ? PeerRefusal.endedProcess(pid: getpid())
+            : PeerRefusal.unavailable(pid: getpid(), reason: errorText(code))
+        #expect(refusal == expected)
     }
 }

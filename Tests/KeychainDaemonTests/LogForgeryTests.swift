@@ -114,6 +114,25 @@ private let hostile = [
         }
     }
 
+    @Test func `a refusal quotes the paths of the program and of the registry`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.put("p", "a\nerror forged")
+        _ = try folder.put("nothing", "a\nerror forged.entitlements")
+        let registry = ProgramRegistry(folder: folder.path + "/b\nerror forged")
+        let program = try #require(Executable(at: path))
+        let beside = #expect(throws: KeychainFailure.self) {
+            try EntitlementRules(registry: registry, isRegistryOnly: false, keychainctl: nil)
+                .entitlements(of: program)
+        }
+        #expect(beside?.reason.contains("gives \(quoted(path)) no access") == true)
+        #expect(beside?.reason.contains("\n") == false)
+        let unnamed = #expect(throws: KeychainFailure.self) {
+            try EntitlementRules(registry: registry, isRegistryOnly: true, keychainctl: nil)
+                .rights(of: Peer(pid: 1, uid: geteuid(), identity: .sandbox("snap:a")))
+        }
+        #expect(unnamed?.reason.contains("registry, \(quoted(registry.folder)), doesn't") == true)
+    }
+
     @Test func `a registry file's hostile name can't begin a new line of the log`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.makeFolder("programs")

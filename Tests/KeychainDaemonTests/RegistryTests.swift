@@ -173,6 +173,10 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             "a user, in a user's service", #"{"user": "7", "entitlements": "list.entitlements"}"#,
             "names a user, which isn't an identity"),
         WrongRegistry(
+            "a socket with a user, in a user's service",
+            #"{"socket": "app", "user": "7", "entitlements": "list.entitlements"}"#,
+            "names a user for a socket, which leads to the service's own keychain"),
+        WrongRegistry(
             "a socket with a path",
             #"{"socket": "../a", "entitlements": "list.entitlements"}"#,
             "letters, digits and hyphens"),
@@ -195,6 +199,22 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(place.registry.problems().count == 1)
         try place.entry(plainEntry, "right.json")
         #expect(try place.answer().groups == granted)
+    }
+
+    @Test func `in the machine's service, an entry about a socket has to name a user`() throws {
+        let place = try Place()
+        let registry = ProgramRegistry(folder: place.registry.folder, kind: .system)
+        let entry = #"{"socket": "app", "entitlements": "list.entitlements"}"#
+        try place.entry(entry)
+        #expect(registry.sockets().isEmpty)
+        #expect(
+            registry.problems() == [
+                registry.folder + "/entry.json names a socket without the user whose keychain it "
+                    + "leads to"
+            ])
+        try place.entry(entry.replacing("app", with: #"app", "user": "7"#))
+        #expect(registry.problems().isEmpty)
+        #expect(registry.sockets()["app"]?.user == 7)
     }
 
     // Reason: a user who could write the entry could give any program any entitlement.
@@ -304,12 +324,28 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             Issue.record("The unregistered entitlements were applied.")
         } catch let failure as KeychainFailure {
             #expect(failure.status == .missingEntitlement)
-            #expect(failure.reason.contains("`keychainctl program add \(program)`"))
+            #expect(failure.reason.contains("gives \"\(program)\" no access: the entitlements"))
+            #expect(failure.reason.contains("`keychainctl program add`"))
         }
         let content = try Data(contentsOf: URL(filePath: list))
         _ = try RegistryFolder(path: folder.path + "/programs").put(
             .executable(program), sha256: nil, list: content)
         #expect(try groups(rules(folder), program) == AccessGroups(["a", "*"]))
+    }
+
+    @Test func `a program whose entitlements can't be examined gets no access`() throws {
+        let folder = try TemporaryFolder()
+        let place = try folder.makeFolder("bin")
+        let path = try folder.put("p", "bin/program")
+        let program = try #require(Executable(at: path))
+        // A link that leads to itself in place of the folder: no file is missing.
+        try FileManager.default.removeItem(atPath: place)
+        try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: "bin")
+        let failure = #expect(throws: KeychainFailure.self) {
+            try rules(folder).entitlements(of: program)
+        }
+        #expect(failure?.status == .missingEntitlement)
+        #expect(failure?.reason.contains(errorText(ELOOP)) == true)
     }
 
     // Entitlements beside a program apply without an entry only if both files are root's.

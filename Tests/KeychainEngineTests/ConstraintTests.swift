@@ -181,11 +181,13 @@ import Testing
     @Test func `a grant ends when the keychain is locked`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence, protection: .always)
-        let old = try grant(keychain)
+        let old = [try grant(keychain), keychain.engine.grantForRecognition()]
+        for grant in old { #expect(try keychain.engine.perform(AcceptsGrant(grant))) }
         try keychain.engine.lock()
-        #expect(status { _ = try read(keychain, "a", grant: old) } == .authenticationNeeded)
+        for grant in old { #expect(try !keychain.engine.perform(AcceptsGrant(grant))) }
+        #expect(status { _ = try read(keychain, "a", grant: old[0]) } == .authenticationNeeded)
         try keychain.engine.unlock(passcode: passcode("1234"))
-        #expect(status { _ = try read(keychain, "a", grant: old) } == .authenticationNeeded)
+        #expect(status { _ = try read(keychain, "a", grant: old[0]) } == .authenticationNeeded)
         #expect(try read(keychain, "a", grant: grant(keychain)) == [Self.secret])
     }
 

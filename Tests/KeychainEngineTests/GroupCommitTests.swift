@@ -8,10 +8,14 @@ import KeychainSQLite
 import Synchronization
 import Testing
 
-/// Runs each write on a separate thread. The writes queue up, in order, behind another write.
+/// Runs each write on a separate thread. The writes queue up, in order, behind another write. If
+/// `isApart` is `true`, that write doesn't share its commit with them.
+///
+/// `meanwhile` is called while all of them wait.
 /// - Returns: The error status of each write, or `nil` if it succeeded.
 private func together(
-    in store: Store, _ writes: [@Sendable () throws -> Void]
+    in store: Store, _ writes: [@Sendable () throws -> Void], isApart: Bool = false,
+    meanwhile: () throws -> Void = {}
 ) throws -> [Status?] {
     let failures = Mutex([Status?](repeating: nil, count: writes.count))
     let ended = DispatchGroup()
@@ -26,7 +30,7 @@ private func together(
     let mayEnd = DispatchSemaphore(value: 0)
     let generation = try store.header().keybagGeneration
     start {
-        _ = try? store.write(keybagGeneration: generation) { _ in
+        _ = try? store.write(keybagGeneration: generation, isAlone: isApart) { _ in
             hasBegun.signal()
             mayEnd.wait()
         }
@@ -41,8 +45,10 @@ private func together(
         while store.waitingWriteCount <= index, Date() < deadline { sched_yield() }
     }
     let waiting = store.waitingWriteCount
+    let events = Result { try meanwhile() }
     mayEnd.signal()
     ended.wait()
+    try events.get()
     try #require(waiting == writes.count)
     return failures.withLock { $0 }
 }
@@ -243,6 +249,46 @@ extension TemporaryKeychain {
         let wasStale = isStale.load(ordering: .relaxed)
         #expect(wasStale)
         try keychain.expect(["a", "b"])
+    }
+
+    /// The write would look for an item on the damaged page, after another connection has recorded
+    /// the damage.
+    @Test func `a write fails if damage that it depends on was found while it waited`() throws {
+        let keychain = try TemporaryKeychain()
+        let item = try keychain.engine.perform(
+            AddItem(NewItem(itemClass: .genericPassword, attributes: genericPassword("a"))),
+            as: keychain.caller
+        ).reference
+        let store = keychain.engine.store
+        // From now on, the pages are read from the database file.
+        try store.emptyLog()
+        let header = try store.header()
+        let keybagGeneration = header.keybagGeneration
+        let failures = try together(
+            in: store,
+            [
+                {
+                    _ = try store.write(keybagGeneration: keybagGeneration) {
+                        transaction throws(KeychainFailure) in
+                        _ = try transaction.row(withReference: item)
+                        transaction.noteChange()
+                    }
+                }
+            ], isApart: true
+        ) {
+            let file = try FileHandle(forUpdating: URL(filePath: keychain.path(.database)))
+            defer { try? file.close() }
+            // The number of entries on page 5, the root page of the index `items_uuid`.
+            let place = UInt64(4 * PageFormat.pageByteCount + 4)
+            try file.seek(toOffset: place)
+            try #require(try file.read(upToCount: 1) == Data([1]))
+            try file.seek(toOffset: place)
+            try file.write(contentsOf: Data([0]))
+            _ = try? store.verify()
+            try #require(store.damagedPages == [5])
+        }
+        #expect(failures == [.notAvailable])
+        #expect(try store.header().generation == header.generation)
     }
 
     @Test func `eight threads that write continuously lose no write`() throws {

@@ -116,6 +116,21 @@ import Testing
         #expect(try itemCount(engine) == 2)
     }
 
+    @Test func `an existing item that an addition returns is noted for the audit, too`() throws {
+        let engine = try engine()
+        let first = try engine.perform(AddItem(key(7)), as: caller)
+        var kept = key(7)
+        kept.keepsExisting = true
+        let other = key(8)
+        let touched = TouchedItems()
+        let added = try touched.collecting { () throws(KeychainFailure) in
+            try engine.perform(AddItems([kept, other]), as: caller)
+        }
+        #expect(added[0].reference == first.reference)
+        #expect(touched.references.count == 2)
+        #expect(Set(touched.references) == Set(added.map(\.reference)))
+    }
+
     @Test func `certificate and key are added, and found as an identity`() throws {
         let engine = try engine()
         let added = try add(engine, certificate(1, of: 7), key(7))

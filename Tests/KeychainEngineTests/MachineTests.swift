@@ -102,6 +102,25 @@ import Testing
         back.close()
     }
 
+    @Test func `on another machine the passcode can't be removed, and no item is set aside`()
+        throws
+    {
+        let keychain = try filled()
+        try keychain.engine.setPasscode(passcode("1234"))
+        try add("akpu", .whenPasscodeSetThisDeviceOnly, to: keychain.engine)
+        let moved = try engine(keychain, on: "there")
+        try moved.unlock(passcode: passcode("1234"))
+        #expect(failure { try moved.removePasscode(passcode("1234")) }?.cause == .otherMachine)
+        #expect(try moved.setAsideRows().isEmpty)
+        moved.close()
+        let back = try engine(keychain, on: "here")
+        try back.unlock(passcode: passcode("1234"))
+        #expect(Set(try secrets(back)) == Set(Self.moving + Self.staying + ["akpu"]))
+        #expect(try back.removePasscode(passcode("1234")) == 1)
+        #expect(try back.setAsideRows().isEmpty)
+        back.close()
+    }
+
     @Test
     func `an unreadable item is deleted only if the index alone shows that the query matches it`()
         throws
@@ -125,6 +144,28 @@ import Testing
         let back = try engine(keychain, on: "here")
         #expect(Set(try secrets(back)) == Set(Self.moving + ["aku", "dku"]))
         back.close()
+    }
+
+    @Test
+    func `a recovery on another machine keeps one of two items with the same primary key`() throws {
+        let keychain = try TemporaryKeychain(options: options("here"))
+        let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a"))
+        try add("a", .alwaysThisDeviceOnly, to: keychain.engine)
+        let row = try #require(try keychain.rows(query).first)
+        _ = try keychain.engine.perform(DeleteItems(query, tombstones: .never), as: keychain.caller)
+        try add("a", .whenUnlocked, to: keychain.engine)
+        // The row of the open tier is back, after the item of the guarded tier.
+        let store = keychain.engine.store
+        _ = try store.write(keybagGeneration: store.header().keybagGeneration) {
+            transaction throws(KeychainFailure) in try transaction.insert(row)
+        }
+        #expect(try keychain.rows(query).count == 2)
+        keychain.engine.close()
+        // There, nothing but its labels is known of the row.
+        let report = try KeychainEngine.recover(
+            directory: keychain.directory, options: options("there"))
+        #expect(report.itemCount == 1 && !report.isComplete)
+        #expect(report.doubtfulItems == [row.reference])
     }
 
     @Test

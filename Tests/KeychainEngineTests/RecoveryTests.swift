@@ -283,6 +283,23 @@ import Testing
         #expect(restored.map(\.outcome) == [.keyTaken])
     }
 
+    @Test func `a row whose primary key is taken is a loss, too, if the recovery was interrupted`()
+        throws
+    {
+        let (keychain, row) = try keychainWithTwo()
+        try change(keychain) { transaction throws(KeychainFailure) in try transaction.insert(row) }
+        keychain.engine.close()
+        let (database, recovered) = (keychain.path(.database), keychain.path(.recoveredDatabase))
+        let whole = try recover(keychain)
+        #expect(!whole.isContinued && !whole.isComplete)
+        // This is the state before the new database gets its final name.
+        try FileManager.default.moveItem(atPath: database, toPath: recovered)
+        let continued = try recover(keychain)
+        #expect(continued.isContinued && !continued.isComplete && !continued.hasUnknownLoss)
+        #expect(continued.itemCount == 1)
+        #expect(continued.doubtfulItems == whole.doubtfulItems)
+    }
+
     @Test func `a row isn't restored if the other tier has an item with the same primary key`()
         throws
     {

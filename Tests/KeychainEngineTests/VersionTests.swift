@@ -344,6 +344,40 @@ import Testing
         #expect(item.map(\.data) == [Data("1".utf8)])
     }
 
+    @Test func `a version is restored over an item with a password only with that password`()
+        throws
+    {
+        func authorized(_ password: String?) -> ItemQuery {
+            var query = test.query("a")
+            query.authorization = Authorization(
+                applicationPassword: password.map { Data($0.utf8) })
+            return query
+        }
+        func restore(_ password: String?) -> Status? {
+            status {
+                _ = try test.engine.perform(
+                    RestoreVersion(authorized(password), number: 1), as: test.caller)
+            }
+        }
+        func secret(_ password: String?) throws -> Data? {
+            try test.engine.perform(
+                FindItems(authorized(password), Retrieval(includesData: true)), as: test.caller
+            ).first?.data
+        }
+        // The version has no password, so that it replaces the item by one that anyone can read.
+        try test.add("a", "1")
+        _ = try test.engine.perform(
+            UpdateItems(
+                authorized("pw"),
+                ItemChanges(constraints: .applicationPassword, data: Data("2".utf8)),
+                keepsVersions: true), as: test.caller)
+        #expect(restore(nil) == .authenticationNeeded)
+        #expect(restore("other") == .authFailed)
+        #expect(try secret("pw") == Data("2".utf8))
+        #expect(restore("pw") == nil)
+        #expect(try secret(nil) == Data("1".utf8))
+    }
+
     @Test func `a damaged version is reported by a check, skipped by a search, and can be deleted`()
         throws
     {
@@ -362,7 +396,7 @@ import Testing
         }
         try test.keychain.reopen()
         #expect(try test.versions() == ["2 2"])
-        #expect(try test.engine.check().damagedItems.count == 1)
+        #expect(try test.engine.check().damagedItems.map(\.isOfEarlierVersion) == [true])
         #expect(
             try test.engine.perform(
                 PurgeVersions(ItemQuery(itemClass: .genericPassword)), as: AccessGroups(["*"])) == 2

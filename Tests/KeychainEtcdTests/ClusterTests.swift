@@ -101,7 +101,9 @@ import Testing
         }
     }
 
-    @Test func `a user can't access keys under another prefix`() async throws {
+    @Test func `only a user with the right password has access, and only under its own prefix`()
+        async throws
+    {
         try await EtcdCluster.with(nodes: 1, users: [Self.alice, Self.bob]) { cluster in
             let alice = try EtcdClient(
                 await cluster.configuration(prefix: Self.alice.prefix, user: Self.alice))

@@ -87,7 +87,7 @@ import Testing
         arguments: [
             ([1, 2], [1, 3]), ([1, 255], [2]), ([255], [0]), ([], [0]), ([97, 47], [97, 48]),
         ] as [([UInt8], [UInt8])])
-    func `the end of a prefix's range is the first key after all keys with that prefix`(
+    func `the end of a prefix's range is the first key behind it, or a zero byte if there is none`(
         _ prefix: [UInt8], _ end: [UInt8]
     ) {
         #expect(EtcdKey(prefix).end == EtcdKey(end))
@@ -123,7 +123,7 @@ import Testing
         #expect("\(try #require(failure))".contains("/nowhere/ca"))
     }
 
-    @Test func `the pause before each retry doubles up to a maximum`() {
+    @Test func `the range of a pause doubles from round to round up to a maximum`() {
         let timing = EtcdTiming()
         for (round, length) in [(1, 100), (2, 200), (5, 1600), (6, 2000), (1_000_000, 2000)] {
             let whole = Duration.milliseconds(length)

@@ -108,7 +108,7 @@ import Testing
             // The value is that of another writer, or the key doesn't exist.
             ([Wire.pair("test/k", "2")], nil), ([], nil),
         ] as [([String], Int64?)])
-    func `an unanswered write that was carried out is recognized`(
+    func `after an unanswered write, the current value shows whether it was carried out`(
         _ items: [String], _ revision: Int64?
     ) async throws {
         let script: StandInServer.Script = { request in
@@ -199,6 +199,46 @@ import Testing
             }
             #expect(failure?.reason == .deadline)
             #expect(failure?.mayHaveBeenApplied == false)
+        }
+    }
+
+    /// The answers of a node that issues a token and then doesn't answer.
+    private static let authenticating: StandInServer.Script = { request in
+        request.path.hasSuffix("authenticate")
+            ? .answer(200, #"{\#(Wire.header),"token":"t"}"#) : .silence
+    }
+
+    private static func slowUser(_ time: Duration) -> EtcdConfiguration.User {
+        EtcdConfiguration.User(name: "u") {
+            try await Task.sleep(for: time)
+            return "secret of u"
+        }
+    }
+
+    @Test func `the time limit of an attempt includes the wait for a password`() async throws {
+        try await StandInServer.with([Self.authenticating]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, user: Self.slowUser(.seconds(1)),
+                try: .seconds(2), overall: .milliseconds(3400))
+            #expect(await reason { _ = try await client.get("k") } == .deadline)
+            // The first attempt ends after two seconds. After three, no time would be left for the
+            // second one.
+            #expect(servers[0].requests(Self.range).count == 2)
+        }
+    }
+
+    @Test func `a request isn't sent if its password takes almost the whole attempt`() async throws
+    {
+        try await StandInServer.with([Self.authenticating]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, user: Self.slowUser(.milliseconds(800)),
+                try: .seconds(1), overall: .seconds(1))
+            let failure = await #expect(throws: EtcdFailure.self) {
+                _ = try await client.putIfAbsent("k", [1])
+            }
+            #expect(failure?.reason == .deadline)
+            #expect(failure?.mayHaveBeenApplied == false)
+            #expect(servers[0].requests(Self.transaction).isEmpty)
         }
     }
 
@@ -326,7 +366,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled call ends at once`() async throws {
+    @Test func `a cancelled call doesn't wait for the answer`() async throws {
         let (began, signal) = AsyncStream.makeStream(of: Void.self)
         let script: StandInServer.Script = { _ in
             signal.yield()

@@ -337,7 +337,7 @@ import Testing
         #expect(options.time(for: request.effort) == .seconds(time))
     }
 
-    /// Wrong answers to a search, each with a description.
+    /// Wrong answers to a request, each with a description.
     static let wrongAnswers: [(String, FakeAnswer)] = [
         (
             "another id",
@@ -347,7 +347,7 @@ import Testing
         ),
         ("another type", .answer(true)),
         ("a list of another type", .answer([Data(), Data()])),
-        ("a notification", .changed),
+        ("a notification for another id", FakeAnswer { FakeAnswer.changed.frames($0 + 1) }),
     ]
 
     @Test(arguments: wrongAnswers)
@@ -358,7 +358,15 @@ import Testing
             guard peer.greet() else { return }
             while let request = peer.request() { peer.reply(request.id, answer) }
         }
-        #expect(failedRead(service)?.status == .notAvailable, "\(name)")
+        let read = failedRead(service)
+        #expect(read?.status == .notAvailable && read?.cause == .other, "\(name)")
+        #expect(read?.reason.contains("can't be decoded") == true, "\(name)")
+        let client = ServiceClient(socketPath: service.path)
+        let change = #expect(throws: KeychainFailure.self) {
+            try client.perform(AddItem(Self.newItem), as: Self.caller)
+        }
+        #expect(change?.cause == .interruption, "\(name)")
+        #expect(change?.reason.contains("can't be decoded") == true, "\(name)")
     }
 
     @Test func `an answer above the size limit is refused`() throws {
@@ -399,6 +407,7 @@ import Testing
             try small.perform(AddItems([Self.newItem]), as: Self.caller)
         }
         #expect(change?.cause == .interruption)
+        #expect(change?.reason.contains("too large") == true)
         #expect(small.idleConnectionCount == 0)
     }
 

@@ -51,7 +51,7 @@ import Testing
         case .slots, .rotate, .setPasscode: .answer([slot])
         case .findIdentities: .answer([identity])
         case .authenticate: .answer(grant)
-        case .hasPasscode, .hasSecureEnclave: .answer(true)
+        case .acceptsGrant, .hasPasscode, .hasSecureEnclave: .answer(true)
         case .makeSecureEnclaveKey: .answer(key)
         case .sign, .sharedSecret: .answer(Data([8]))
         case .status: .answer(status)
@@ -104,6 +104,7 @@ import Testing
             try client.perform(
                 DeleteIdentities(Self.identityQuery, tombstones: .never), as: Self.caller) == 3)
         #expect(try client.perform(Authenticate(passcode: passcode)) == Self.grant)
+        #expect(try client.perform(AcceptsGrant(Self.grant)))
         #expect(try client.perform(HasPasscode()))
         #expect(try client.perform(HasSecureEnclave()))
         #expect(
@@ -140,7 +141,7 @@ import Testing
         for request in requests {
             let code = try #require(request.code)
             let isAboutItems =
-                ![.authenticate, .hasPasscode, .hasSecureEnclave].contains(code)
+                ![.authenticate, .acceptsGrant, .hasPasscode, .hasSecureEnclave].contains(code)
                 && !code.isAdministration
             #expect(request.claim == (isAboutItems ? Self.caller : AccessGroups([])))
         }

@@ -87,6 +87,17 @@ import Testing
         #expect(failure.reason.contains(row.words))
         #expect(!failure.reason.contains("SQLite"))
         #expect(failure.reason.contains(row.advice))
+        #expect((failure.cause == .interruption) == (row.code == Self.fsync))
+    }
+
+    @Test(arguments: [ResultCode.syncError, ResultCode.folderSyncError], [0, EIO, ENOSPC, EDQUOT])
+    func `a commit that could not be synchronized counts as interrupted, whatever the reason`(
+        _ code: Int32, _ systemError: Int32
+    ) {
+        let failure = StoreFailure.failure(
+            of: SQLiteFailure(code: code, systemError: systemError))
+        #expect(failure.cause == .interruption)
+        #expect(failure.reason.contains("It is not known whether the change was made."))
     }
 
     @Test func `a failure with an unknown cause has the system's text and SQLite's result code`() {

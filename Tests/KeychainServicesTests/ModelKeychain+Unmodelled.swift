@@ -41,6 +41,12 @@ extension ModelKeychain {
     }
 
     func execute(
+        _ request: AcceptsGrant, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
+        throw .notModelled
+    }
+
+    func execute(
         _ request: MakeSecureEnclaveKey, as caller: AccessGroups
     ) throws(KeychainFailure) -> MadeSecureEnclaveKey {
         throw .notModelled

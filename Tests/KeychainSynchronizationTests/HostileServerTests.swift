@@ -211,7 +211,8 @@ import Testing
         #expect(b.replica.withheld.isEmpty)
     }
 
-    @Test func `a signed head reveals withheld entries, and older heads are refused`() throws {
+    @Test
+    func `a signed head reveals withheld entries; older and altered heads are refused`() throws {
         let early = try a.replica.signedHead(moment: 1000)
         try a.set("two", "2")
         try a.exchange()

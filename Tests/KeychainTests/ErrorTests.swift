@@ -244,6 +244,8 @@ extension KeychainKey where Value == DeviceState {
             (.notAvailable, .other, "hardware"), (.notAvailable, .damage, "Check the keychain."),
             (.notAvailable, .permission, "password of the TPM"),
             (.decode, .otherMachine, "original machine"), (.authFailed, .other, "or password"),
+            (.notAvailable, .interruption, "Check whether the change was made"),
+            (.diskFull, .interruption, "Check whether the change was made"),
         ])
     func `an error's recovery suggestion suits its code and its cause`(
         code: KeychainError.Code, cause: KeychainError.Cause, remedy: String

@@ -201,7 +201,9 @@ import Testing
         _ = try run(home, "KEYCHAIN_DIRECTORY=~/one keychainctl backup -r $(cat to) b.age")
         _ = try run(home, "printf x | KEYCHAIN_DIRECTORY=~/two keychainctl set -s new")
         let mode = replaces ? "--replace" : "--json"
-        for shown in ["compared 1000 of", "restored 0 of", "restored 1000 of", "restored 1500 of"] {
+        for shown in [
+            "compared 1000 of", "processed 0 of", "processed 1000 of", "processed 1500 of",
+        ] {
             let dialogue = try Dialogue(
                 home, "restore", "--backup", home.path + "/b.age", "-i", home.path + "/id",
                 "--yes", mode, variables: ["KEYCHAIN_DIRECTORY": directory(home, "two")])

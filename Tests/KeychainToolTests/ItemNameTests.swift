@@ -43,6 +43,24 @@ import Testing
         #expect(name.service == service && name.account ?? "" == account)
     }
 
+    // The rows follow the comment of `NameTree.parts`.
+    @Test(
+        arguments: [
+            ("", []), ("/", ["/"]), ("//", ["//"]), ("a", ["a"]), ("a/", ["a", "/"]),
+            ("a//", ["a", "//"]), ("a/b", ["a", "b"]), ("a//b", ["a", "/b"]),
+            ("/etc/app", ["/etc", "app"]), ("//a", ["//a"]),
+            ("https://example.org", ["https://example.org"]),
+            ("https://example.org/", ["https://example.org", "/"]),
+            ("https://example.org/ada", ["https://example.org", "ada"]),
+            ("https://", ["https://"]), ("https:///", ["https:///"]),
+            ("file:///etc", ["file:///etc"]),
+        ] as [(String, [String])])
+    func `a tree splits a place at slashes, keeps all of them, and gives an empty place no part`(
+        _ place: String, _ parts: [String]
+    ) {
+        #expect(NameTree.parts(of: place) == parts)
+    }
+
     @Test func `an item without a service has no name on the command line`() {
         #expect(ItemName.text(service: "", account: "ada") == nil)
     }

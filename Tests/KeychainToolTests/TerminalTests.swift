@@ -225,6 +225,21 @@ import Testing
         #expect(try silent.end() == .exit(4))
     }
 
+    @Test func `a recovery code isn't asked for with --no-prompt`() throws {
+        let home = try TestHome()
+        try set(home, "tiger")
+        let silent = try Dialogue(home, "recover", "--recovery-code", "--no-prompt")
+        #expect(try silent.end() == .exit(4))
+        #expect(
+            silent.shown
+                == "keychainctl: Provide the recovery code through a file descriptor: see --help.\n"
+        )
+        let asking = try Dialogue(home, "recover", "--recovery-code")
+        try asking.expect("Recovery code: ")
+        try asking.type("\u{4}")
+        #expect(try asking.end() == .exit(4))
+    }
+
     @Test func `a passcode is changed and removed in a dialogue`() throws {
         let home = try TestHome()
         try setPasscode(home, "1234")

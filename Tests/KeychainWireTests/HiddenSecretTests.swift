@@ -29,6 +29,7 @@ import Testing
             FindIdentities(pair),
             UpdateIdentities(pair, IdentityChanges(certificate: changes, key: changes)),
             DeleteIdentities(pair, tombstones: .never), Authenticate(passcode: passcode),
+            AcceptsGrant(grant),
             MakeSecureEnclaveKey(NewSecureEnclaveKey(authorization: authorization)),
             SignDigest(key, with: key, authorization: authorization),
             DeriveSharedSecret(of: key, with: key, authorization: authorization),

@@ -152,6 +152,7 @@ struct RandomValues {
                 IdentityQuery(certificate: query(), key: query()),
                 tombstones: pick(TombstonePolicy.allCases, else: .never)),
             Authenticate(passcode: passcode()), HasPasscode(), HasSecureEnclave(),
+            AcceptsGrant(AuthenticationGrant(token: bytes16())),
             MakeSecureEnclaveKey(
                 NewSecureEnclaveKey(
                     protection: protection(), constraints: constraints(),

@@ -35,7 +35,7 @@ import Testing
         }
         #expect(Set(Messages.types.keys) == Set(RequestCode.allCases))
         #expect(
-            count == RequestCode.allCases.count * Self.rounds && RequestCode.allCases.count == 33)
+            count == RequestCode.allCases.count * Self.rounds && RequestCode.allCases.count == 34)
     }
 
     @Test func `every answer round-trips`() throws {

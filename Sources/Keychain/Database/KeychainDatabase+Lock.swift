@@ -138,7 +138,9 @@ extension KeychainDatabase {
     /// - Parameter passcode: The current passcode.
     /// - Returns: The number of deleted items.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if the passcode is
-    ///   wrong, or ``KeychainError/Code/param`` if none is set. In both cases, nothing is changed.
+    ///   wrong, ``KeychainError/Code/param`` if none is set, or
+    ///   ``KeychainError/Code/notAvailable`` if the keychain is bound to another machine. In all
+    ///   these cases, nothing is changed.
     @discardableResult
     public func removePasscode(_ passcode: some Collection<UInt8>) throws(KeychainError) -> Int {
         let passcode = SecretBytes(copying: passcode)

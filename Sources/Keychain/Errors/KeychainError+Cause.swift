@@ -26,8 +26,9 @@ extension KeychainError {
         /// The keychain, its service or its hardware is busy or can't be reached. A retry can
         /// succeed.
         public static let contention = Cause(rawValue: "contention")
-        /// The keychain service did not respond, or the connection to it broke. The change may or
-        /// may not have been made: check before you retry.
+        /// The keychain service did not respond, the connection to it broke, or the change could
+        /// not be synchronized to the disk. The change may or may not have been made: check before
+        /// you retry.
         public static let interruption = Cause(rawValue: "interruption")
         /// The keychain, or the item or key, is bound to a machine or chip. The current machine is
         /// a different one, its identity has changed, or its chip can't be used. The user has to

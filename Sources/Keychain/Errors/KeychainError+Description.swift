@@ -68,6 +68,8 @@ extension KeychainError: LocalizedError {
             "Use the original machine and keychain, or create a new key. Nothing was deleted."
         case _ where cause == .otherMachine:
             "Use the keychain's original machine or its recovery code. Nothing was deleted."
+        case _ where cause == .interruption:
+            "Check whether the change was made, and try again if not."
         case .interactionNotAllowed:
             "Unlock the device or the keychain, or let the program ask the user, and try again."
         case .authFailed: "Check the passcode or password, and try again."
@@ -86,8 +88,6 @@ extension KeychainError: LocalizedError {
         case .decode: "Check the keychain and set damaged items aside. Nothing was deleted."
         case .notAvailable where cause == .contention:
             "Try again later. If a keychain service is in use, check that it is running."
-        case .notAvailable where cause == .interruption:
-            "Check whether the change was made, and try again if not."
         case .notAvailable where cause == .permission:
             "Check the owner and the permissions of the keychain's folder, or the password of the "
                 + "TPM."

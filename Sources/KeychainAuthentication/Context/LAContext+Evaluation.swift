@@ -23,8 +23,9 @@ extension LAContext {
         } catch {
             return error
         }
+        guard environment.authenticator.canAsk else { return .refused(.notInteractive) }
         if requirement.mentions(.biometry) { noteEnrollment() }
-        return environment.authenticator.canAsk ? nil : .refused(.notInteractive)
+        return nil
     }
 
     /// Evaluates a requirement for the keychain of the current task.

@@ -2,6 +2,8 @@
 //   (1) The user is not asked for a method while the context has a proof of it. A prompt ends after
 //       three wrong answers, if the user cancels or can't be asked, or if the context is
 //       invalidated.
+//   (2) A remembered proof counts only if the keychain still accepts its grant. A lock ends every
+//       grant, so that afterwards the user is asked again.
 
 #if !canImport(Darwin)
 
@@ -30,6 +32,8 @@ extension LAContext {
     func provePresence(
         _ requirement: AccessRequirement, _ asking: Asking
     ) throws(AuthenticationFailure) {
+        if requirement.needsNoPerson { return }
+        try forgetEndedGrants(asking.keychain)
         var possible: PresencePossibilities?
         // Each iteration proves a method or excludes one that can't be used.
         for _ in 0..<4 {
@@ -51,6 +55,30 @@ extension LAContext {
             possible = now
         }
         throw .refused(.authenticationFailed)
+    }
+
+    /// Forgets the known proofs whose grants the keychain no longer accepts.
+    private func forgetEndedGrants(_ keychain: KeychainHandler) throws(AuthenticationFailure) {
+        var unchecked = knownProofs(for: keychain)
+        while let proof = unchecked.popLast() {
+            if try isAccepted(proof.grant, by: keychain) { continue }
+            forget(proof.grant, for: keychain)
+            // Another context may have a different proof by the same method.
+            unchecked = knownProofs(for: keychain)
+        }
+    }
+
+    private func isAccepted(
+        _ grant: AuthenticationGrant, by keychain: KeychainHandler
+    ) throws(AuthenticationFailure) -> Bool {
+        do {
+            return try keychain.perform(AcceptsGrant(grant))
+        } catch {
+            // A service of an earlier version doesn't know the request. It still checks the grant
+            // when an item is opened.
+            guard error.status == .unimplemented else { throw .keychain(error) }
+            return true
+        }
     }
 
     /// The proofs of this context, and those of other contexts that are recent enough, which this

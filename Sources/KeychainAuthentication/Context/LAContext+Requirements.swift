@@ -65,11 +65,14 @@ extension LAContext {
     package func forgetGrants(
         of authorization: Authorization, for keychain: KeychainHandler
     ) {
-        let environment = AuthenticationEnvironment.inUse(for: keychain)
         for grant in [authorization.grant, authorization.recognition].compactMap({ $0 }) {
-            state.withLock { $0.proofs.removeAll { $0.grant == grant } }
-            environment.recentProofs.forget(grant)
+            forget(grant, for: keychain)
         }
+    }
+
+    func forget(_ grant: AuthenticationGrant, for keychain: KeychainHandler) {
+        state.withLock { $0.proofs.removeAll { $0.grant == grant } }
+        AuthenticationEnvironment.inUse(for: keychain).recentProofs.forget(grant)
     }
 
     /// Asks for the application password again, because the previous password did not open the

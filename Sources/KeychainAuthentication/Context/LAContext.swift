@@ -14,8 +14,9 @@ import Synchronization
 ///
 /// Pass a context as `kSecUseAuthenticationContext` to calls that open secrets with an access
 /// control. The context provides the proofs that it remembers, and asks the user for others. It
-/// keeps proofs and passwords until ``invalidate()`` is called or it is deallocated, unless the
-/// keychain rejects them before. A context can be used concurrently from many threads.
+/// keeps passwords until ``invalidate()`` is called or it is deallocated, and proofs at most as
+/// long: they end if the keychain is locked, or its passcode or keys are changed. A context can be
+/// used concurrently from many threads.
 ///
 /// The owner proves presence with the keychain's passcode (`keychainctl passcode set`), which is
 /// entered at the terminal that the program was started from or in the window of `pinentry`.
@@ -82,10 +83,10 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///
     /// If 0, which is the default, an authentication by another context is never accepted. Values
     /// greater than ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` count as this maximum.
-    /// The time starts when the user proves presence. On Apple platforms, it starts when the device
-    /// is unlocked. If the keychain is locked in the meantime, calls to the keychain require a new
-    /// proof. An accepted authentication is one of the context's own proofs from then on, which it
-    /// accepts for as long as it remembers them.
+    /// The time starts when the user proves presence, and ends early if the keychain is locked. On
+    /// Apple platforms, it starts when the device is unlocked. An accepted authentication is one of
+    /// the context's own proofs from then on. These have no time limit, but they too end if the
+    /// keychain is locked.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { state.withLock { $0.reuseDuration } }
         set { state.withLock { $0.reuseDuration = newValue } }
@@ -143,8 +144,8 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// Authenticates the owner of the keychain.
     ///
     /// The user is not asked if the context already has sufficient proofs, either from an earlier
-    /// call or because of ``touchIDAuthenticationAllowableReuseDuration``. The user has three
-    /// attempts to enter the passcode.
+    /// call or because of ``touchIDAuthenticationAllowableReuseDuration``, and the keychain was not
+    /// locked since. The user has three attempts to enter the passcode.
     ///
     /// - Parameters:
     ///   - policy: The policy to evaluate.

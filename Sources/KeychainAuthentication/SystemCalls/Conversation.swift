@@ -143,25 +143,28 @@ final class Conversation {
         shutdown(socket.number, Int32(SHUT_WR))
         // A prompter doesn't read its input while it shows its window, so only a signal ends it.
         if interruption.isInterrupted { kill(process, SIGTERM) }
-        if !hasClosed() { kill(process, SIGKILL) }
+        let end = ContinuousClock.now + .milliseconds(Self.grace)
+        waitForClose(until: end)
         socket.close()
-        // `waitpid` fails if this program reaps all its child processes elsewhere.
-        while waitpid(process, nil, 0) < 0, errno == EINTR {}
+        // A prompter that has closed its end exits a moment later, or stays. `waitpid` fails if
+        // this program reaps all its child processes elsewhere.
+        while waitpid(process, nil, WNOHANG) == 0 {
+            if ContinuousClock.now >= end { kill(process, SIGKILL) }
+            _ = Descriptor.wait(for: nil, until: nil, milliseconds: 1)
+        }
     }
 
-    /// Waits until the prompter has closed its end, for a limited time and a limited number of
+    /// Waits until the prompter has closed its end, at most until `end` and for a limited number of
     /// bytes that it still sends.
-    private func hasClosed() -> Bool {
-        let end = ContinuousClock.now + .milliseconds(Self.grace)
+    private func waitForClose(until end: ContinuousClock.Instant) {
         for _ in 0..<Assuan.longestLine {
             let left = Int32((end - .now) / .milliseconds(1))
             guard left >= 0,
                 case .readable = Descriptor.wait(
-                    for: socket.number, until: nil, milliseconds: left)
-            else { return false }
-            if Descriptor.nextByte(of: socket.number) == nil { return true }
+                    for: socket.number, until: nil, milliseconds: left),
+                Descriptor.nextByte(of: socket.number) != nil
+            else { return }
         }
-        return false
     }
 }
 

@@ -163,6 +163,14 @@ extension Authenticate {
     }
 }
 
+extension AcceptsGrant {
+    package func encode(to writer: inout MessageWriter) { grant.encode(to: &writer) }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(try .init(from: &reader))
+    }
+}
+
 extension Unlock {
     package func encode(to writer: inout MessageWriter) { passcode.encode(to: &writer) }
 

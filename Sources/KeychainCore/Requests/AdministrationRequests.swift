@@ -1,7 +1,7 @@
 // AdministrationRequests: requests about the passcode, lock and state of a keychain, to check it,
 // and about the statistics of its service.
-//   (1) All except `Authenticate` and `HasPasscode` are permitted only to programs that may
-//       administer the keychain.
+//   (1) All except `Authenticate`, `AcceptsGrant` and `HasPasscode` are permitted only to programs
+//       that may administer the keychain.
 
 /// Checks the passcode of the keychain, and unlocks the keychain if it is locked. The returned
 /// grant opens items whose constraints a passcode satisfies.
@@ -22,6 +22,21 @@ package struct Authenticate: GeneralRequest {
     package func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups
     ) throws(KeychainFailure) -> AuthenticationGrant {
+        try executor.execute(self, as: caller)
+    }
+}
+
+/// Returns whether the keychain still accepts a grant, for a caller that relies on a proof without
+/// opening an item.
+package struct AcceptsGrant: GeneralRequest {
+    package static let code = RequestCode.acceptsGrant
+    package var grant: AuthenticationGrant
+
+    package init(_ grant: AuthenticationGrant) { self.grant = grant }
+
+    package func execute<Executor: RequestExecutor>(
+        on executor: Executor, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
         try executor.execute(self, as: caller)
     }
 }

@@ -154,6 +154,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case makeSecureEnclaveKey = 23
     case sign = 24
     case sharedSecret = 25
+    case acceptsGrant = 26
 
     case unlock = 30
     case lock = 31
@@ -189,8 +190,8 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     package var isRead: Bool {
         switch self {
         case .find, .findVersions, .findIdentities, .hasPasscode, .hasSecureEnclave,
-            .makeSecureEnclaveKey, .sign,
-            .sharedSecret, .status, .check, .slots, .statistics:
+            .makeSecureEnclaveKey, .sign, .sharedSecret, .acceptsGrant, .status, .check, .slots,
+            .statistics:
             true
         case .add, .addAll, .update, .put, .delete, .updateIdentities, .deleteIdentities,
             .restoreVersion, .purgeVersions, .authenticate, .unlock, .lock, .lockAll, .setPasscode,
@@ -234,6 +235,7 @@ package protocol RequestExecutor {
     func execute(
         _ request: Authenticate, as caller: AccessGroups
     ) throws(KeychainFailure) -> AuthenticationGrant
+    func execute(_ request: AcceptsGrant, as caller: AccessGroups) throws(KeychainFailure) -> Bool
     func execute(_ request: HasPasscode, as caller: AccessGroups) throws(KeychainFailure) -> Bool
     func execute(
         _ request: HasSecureEnclave, as caller: AccessGroups

@@ -44,7 +44,10 @@ package struct AuditFolder: Hashable, Sendable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
-            throw Self.failure("read \(path)", code: Files.isThere(path) ? EACCES : ENOENT)
+            // The error doesn't contain the system's reason. Opening the folder usually fails for
+            // the same one.
+            let opened = Files.open(path, O_RDONLY | O_DIRECTORY)
+            throw Self.failure("read \(path)", code: opened == nil ? errno : EIO)
         }
         return names.sorted().compactMap { name in
             let parts = name.split(separator: "-")

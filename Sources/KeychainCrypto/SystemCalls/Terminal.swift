@@ -88,7 +88,39 @@ package struct Terminal: ~Copyable {
         static let endOfInput: UInt8 = 0x04
         static let backspace: UInt8 = 0x08
         static let eraseLine: UInt8 = 0x15
+        static let escape: UInt8 = 0x1B
         static let delete: UInt8 = 0x7F
+    }
+
+    /// The part of a key's escape sequence that was read. Arrow keys and function keys send such a
+    /// sequence, and produce no character.
+    private enum EscapeSequence {
+        case none
+        /// ESC, and more bytes of the same key are there.
+        case begun
+        /// ESC [, with any number of parameters, which a final byte ends.
+        case control
+        /// ESC O, or ESC [ [ of the Linux console. One more byte belongs to it.
+        case oneMore
+
+        /// The longest time between ESC and the next byte of the same key, in milliseconds. Nobody
+        /// types two keys as fast.
+        static let pause: Int32 = 50
+
+        /// - Returns: Whether the byte belongs to the sequence. A control character doesn't, so it
+        ///   always keeps its meaning.
+        mutating func takes(_ byte: UInt8) -> Bool {
+            switch (self, byte) {
+            case (.begun, UInt8(ascii: "[")): self = .control
+            case (.begun, UInt8(ascii: "O")), (.control, UInt8(ascii: "[")): self = .oneMore
+            case (.control, 0x20...0x3F): break
+            case (.control, 0x40...0x7E), (.oneMore, 0x20...0x7E): self = .none
+            default:
+                self = .none
+                return false
+            }
+            return true
+        }
     }
 
     private func readHidden(until interruption: Interruption?) -> HiddenLine {
@@ -96,6 +128,7 @@ package struct Terminal: ~Copyable {
         var ending: HiddenLine?
         // SAFETY: every index is below longestInput, the size of the block.
         let buffer = unsafe SecretBytes(byteCount: Self.longestInput) { target in
+            var sequence = EscapeSequence.none
             reading: while true {
                 if let interruption,
                     case .interrupted = Descriptor.wait(for: descriptor, until: interruption)
@@ -107,6 +140,7 @@ package struct Terminal: ~Copyable {
                     ending = .ended
                     break
                 }
+                if sequence.takes(byte) { continue }
                 switch byte {
                 case UInt8(ascii: "\n"):
                     break reading
@@ -131,6 +165,11 @@ package struct Terminal: ~Copyable {
                     }
                     unsafe target[count] = byte
                     count += 1
+                case Key.escape:
+                    let next = Descriptor.wait(
+                        for: descriptor, until: interruption, milliseconds: EscapeSequence.pause)
+                    if case .readable = next { sequence = .begun }
+                    show("\u{7}")
                 default:
                     // Control characters are ignored. The bell tells the user so.
                     show("\u{7}")

@@ -305,7 +305,7 @@ enum AuditRule: Hashable, Sendable {
     init(_ code: RequestCode) {
         self =
             switch code {
-            case .lock, .lockAll, .status, .hasPasscode, .hasSecureEnclave: .free
+            case .lock, .lockAll, .status, .acceptsGrant, .hasPasscode, .hasSecureEnclave: .free
             default: code.isRead ? .reads : .changes
             }
     }

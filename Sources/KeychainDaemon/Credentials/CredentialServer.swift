@@ -5,8 +5,10 @@
 //   (2) An answer is the secret, followed by the end of the stream. If there is no secret to give,
 //       the answer is one byte longer than any credential may be. systemd then doesn't start the
 //       unit. With an empty answer, it would start the unit with an empty secret.
-//   (3) A caller that doesn't receive the whole secret within `answerTime` is disconnected, and may
-//       have received a part.
+//   (3) An answer is sent at once if the kernel permits a buffer of its size. If not, a caller that
+//       doesn't receive the whole answer within `answerTime` is disconnected. systemd, which reads
+//       to the end of the stream, then takes the part for the whole. A Unix socket can be reset
+//       only by leaving received bytes unread, but systemd sends none.
 
 import Dispatch
 import FoundationEssentials
@@ -120,6 +122,7 @@ final class CredentialServer: Sendable {
     }
 
     private func send(_ data: Data, to caller: OwnedDescriptor) -> Bool {
+        Sockets.setSendBuffer(Int32(Self.byteCount + 1), of: caller)
         let deadline = ContinuousClock.now + answerTime
         var rest = data[...]
         while !rest.isEmpty {

@@ -42,7 +42,7 @@ extension RequestCode {
         case .add, .addAll, .find, .update, .put, .delete, .findIdentities, .updateIdentities,
             .deleteIdentities, .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .slots,
             .statistics, .findVersions, .restoreVersion, .purgeVersions, .setHistory,
-            .synchronize:
+            .synchronize, .acceptsGrant:
             .ordinary
         }
     }

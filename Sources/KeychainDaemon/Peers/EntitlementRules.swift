@@ -131,8 +131,8 @@ struct EntitlementRules: Sendable {
 
     private func unnamed(_ name: String) -> KeychainFailure {
         .missingEntitlement(
-            "The keychain service gives \(name) no access: its registry, \(registry.folder), "
-                + "doesn't name it.")
+            "The keychain service gives \(name) no access: its registry, "
+                + "\(quoted(registry.folder)), doesn't name it.")
     }
 
     /// The entitlements of a program.
@@ -163,14 +163,22 @@ struct EntitlementRules: Sendable {
 
     /// The entitlements in the file beside the program. Without such a file, the default group.
     ///
-    /// - Throws: `missingEntitlement` if the file is invalid, or if someone other than root could
-    ///   have changed the file or the program: root has to own both and all folders above them, and
-    ///   no one else may write to any of these.
+    /// - Throws: `missingEntitlement` if the file can't be read or is invalid, or if someone other
+    ///   than root could have changed the file or the program: root has to own both and all folders
+    ///   above them, and no one else may write to any of these.
     private func ownEntitlements(
         of program: Executable
     ) throws(KeychainFailure) -> Entitlements {
         let path = program.path + ".entitlements"
         guard Files.status(ofLink: path) != nil else {
+            let code = errno
+            // A file whose name would be too long can't exist. After any other error, the file may
+            // exist and name other groups than the default one.
+            guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(code) else {
+                throw .missingEntitlement(
+                    "The keychain service gives \(quoted(program.path)) no access: the "
+                        + "entitlements beside it can't be examined: \(errorText(code)).")
+            }
             return Entitlements(
                 accessGroups: .withoutEntitlements(executable: program.path))
         }
@@ -178,10 +186,10 @@ struct EntitlementRules: Sendable {
         // group instead, because it would then miss the items that it has stored.
         guard TrustedFile.isRoots(path), TrustedFile.isRoots(program.path) else {
             throw .missingEntitlement(
-                "The keychain service gives \(program.path) no access: the entitlements beside it "
-                    + "are used only if root owns both files and the folders above them, and no "
-                    + "one else can write to them. If the entitlements are correct, accept them "
-                    + "with `keychainctl program add \(program.path)`.")
+                "The keychain service gives \(quoted(program.path)) no access: the entitlements "
+                    + "beside it are used only if root owns both files and the folders above "
+                    + "them, and no one else can write to them. If the entitlements are correct, "
+                    + "accept them with `keychainctl program add` and the path of the program.")
         }
         do throws(DistrustedFile) {
             return try registry.entitlements(at: path)

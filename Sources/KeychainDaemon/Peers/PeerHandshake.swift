@@ -232,12 +232,21 @@ struct PinnedProcess: Sendable {
         descriptor = nil
     }
 
-    /// Pins the process that connected a socket.
-    init(of socket: OwnedDescriptor) throws(PeerRefusal) {
+    /// Pins the process that connected a socket. `pin` returns a process file descriptor, or `nil`
+    /// with `errno` set.
+    init(
+        of socket: OwnedDescriptor,
+        pin: (OwnedDescriptor, pid_t) -> OwnedDescriptor? = {
+            Sockets.peerProcess(of: $0) ?? Processes.pin($1)
+        }
+    ) throws(PeerRefusal) {
         guard let peer = UnixSockets.peer(of: socket), peer.pid > 0 else { throw .unknownProcess }
-        guard
-            let descriptor = Sockets.peerProcess(of: socket) ?? Processes.pin(peer.pid)
-        else { throw .endedProcess(pid: peer.pid) }
+        guard let descriptor = pin(socket, peer.pid) else {
+            let code = errno
+            throw code == ESRCH
+                ? PeerRefusal.endedProcess(pid: peer.pid)
+                : .unavailable(pid: peer.pid, reason: errorText(code))
+        }
         pid = peer.pid
         uid = peer.uid
         self.descriptor = descriptor

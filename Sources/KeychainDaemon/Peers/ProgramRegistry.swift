@@ -221,12 +221,8 @@ private struct State {
         do throws(DistrustedFile) {
             let file = try TrustedFile(path, atMost: RegistryEntry.byteLimit)
             let entry = try RegistryEntry(file.content, file: path)
-            guard entry.counts(in: kind) else {
-                throw DistrustedFile(
-                    reason: "\(path) names \(entry.subject.texts.key == "executable" ? "an" : "a") "
-                        + "\(entry.subject.texts.key), which isn't an identity in a "
-                        + "service for "
-                        + (kind == .user ? "one user" : "the machine"))
+            if let fault = entry.fault(in: kind) {
+                throw DistrustedFile(reason: "\(path) \(fault)")
             }
             entries.append(entry)
         } catch {
@@ -284,14 +280,23 @@ private struct State {
 }
 
 extension RegistryEntry {
-    /// Whether a service of the given kind uses this kind of identity.
-    func counts(in kind: DaemonConfiguration.Kind) -> Bool {
-        switch subject {
-        case .executable, .sandbox: kind == .user
-        case .user, .unit: kind == .system
-        // In the machine's service, an entry about a socket must name the user whose keychain is
-        // meant. In a user's service it must not.
-        case .socket: (user == nil) == (kind == .user)
+    /// Why a service of the given kind doesn't use the entry. `nil` if it does.
+    func fault(in kind: DaemonConfiguration.Kind) -> String? {
+        let key = subject.texts.key
+        switch (subject, kind) {
+        case (.executable, .user), (.sandbox, .user), (.user, .system), (.unit, .system):
+            return nil
+        case (.executable, .system), (.sandbox, .system):
+            return "names \(key == "executable" ? "an" : "a") \(key), which isn't an identity in a "
+                + "service for the machine"
+        case (.user, .user), (.unit, .user):
+            return "names a \(key), which isn't an identity in a service for one user"
+        case (.socket, .user):
+            return user == nil
+                ? nil : "names a user for a socket, which leads to the service's own keychain"
+        case (.socket, .system):
+            return user == nil
+                ? "names a socket without the user whose keychain it leads to" : nil
         }
     }
 }

@@ -116,6 +116,7 @@ struct ReceivedMessage: Sendable {
         case .makeSecureEnclaveKey: try read(MakeSecureEnclaveKey.self, &reader, claim, id)
         case .sign: try read(SignDigest.self, &reader, claim, id)
         case .sharedSecret: try read(DeriveSharedSecret.self, &reader, claim, id)
+        case .acceptsGrant: try read(AcceptsGrant.self, &reader, claim, id)
         case .unlock: try read(Unlock.self, &reader, claim, id)
         case .lock: try read(Lock.self, &reader, claim, id)
         case .lockAll: try read(LockAll.self, &reader, claim, id)

@@ -13,13 +13,16 @@ enum Processes {
     private static let openCall: CLong = 434
 
     /// A process file descriptor (pidfd). It refers to the process that has the id now, never to a
-    /// later one with the same id. `nil` if there is no such process, no descriptors are left, or
-    /// the kernel is older than 5.3.
+    /// later one with the same id. `nil` with `errno` set if it can't be created: `ESRCH` if there
+    /// is no such process, another code if no descriptors are left or the kernel is older than 5.3.
     static func pin(_ pid: pid_t) -> OwnedDescriptor? {
         // SAFETY: the symbol is glibc's `long syscall(long, ...)`. On Linux's x86-64 and AArch64
         // its variable integer arguments are passed in the same registers as fixed ones, and this
         // call reads two.
-        guard let symbol = unsafe dlsym(nil, "syscall") else { return nil }
+        guard let symbol = unsafe dlsym(nil, "syscall") else {
+            errno = ENOSYS
+            return nil
+        }
         let call = unsafe unsafeBitCast(symbol, to: SystemCall.self)
         let descriptor = Int32(truncatingIfNeeded: call(openCall, CLong(pid), 0))
         return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
@@ -49,7 +52,7 @@ enum Processes {
     }
 
     /// Raises the limit of file descriptors to the maximum that the system allows this process.
-    /// - Returns: The new limit, or 0 if the limits can't be read.
+    /// - Returns: The limit from now on: the earlier one if it can't be raised.
     @discardableResult
     static func raiseDescriptorLimit() -> Int {
         var limit = rlimit()
@@ -57,10 +60,11 @@ enum Processes {
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
             return 0
         }
+        let earlier = limit.rlim_cur
         limit.rlim_cur = limit.rlim_max
         // SAFETY: as above.
-        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        return Int(clamping: limit.rlim_cur)
+        let isRaised = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        return Int(clamping: isRaised ? limit.rlim_max : earlier)
     }
 
     /// Gives the calling thread the lowest priority for processor and disk.

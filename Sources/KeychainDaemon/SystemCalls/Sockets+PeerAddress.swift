@@ -27,6 +27,15 @@ extension Sockets {
         return bytes.first == 0 ? Array(bytes.dropFirst()) : nil
     }
 
+    /// Lets a socket accept a number of bytes before the peer receives any, as far as the kernel
+    /// permits: up to twice `net.core.wmem_max`, with the kernel's own structures.
+    static func setSendBuffer(_ byteCount: Int32, of socket: OwnedDescriptor) {
+        var value = byteCount
+        // SAFETY: the value is read within the call.
+        _ = unsafe setsockopt(
+            socket.number, SOL_SOCKET, SO_SNDBUF, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
     /// Sends as many bytes as the socket accepts now.
     /// - Returns: The number of bytes, or -1 with `errno` set if it failed.
     static func send(_ bytes: Data, to socket: OwnedDescriptor) -> Int {

@@ -30,7 +30,7 @@ extension KeychainEngine {
             guard !items.isEmpty else { throw .param("There is no item to add.") }
             var groups: [String] = []
             for item in items { groups.append(try group(of: item, for: caller)) }
-            return try write { transaction throws(KeychainFailure) in
+            let answer = try write { transaction throws(KeychainFailure) in
                 // A locked keychain is reported before a duplicate, and before anything is sealed.
                 try transaction.requireGuardedTier()
                 var keys: [ClassKeys] = []
@@ -44,6 +44,9 @@ extension KeychainEngine {
                 }
                 return added
             }
+            // The transaction knows only the items that it added, not the existing ones.
+            TouchedItems.note(answer.map(\.reference))
+            return answer
         }
     }
 

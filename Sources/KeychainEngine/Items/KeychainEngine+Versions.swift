@@ -159,7 +159,7 @@ extension KeychainEngine {
             keys: opened.keys, secret: row.secret)
         if let current {
             try authorizeWrite(caller, group: current.record.accessGroup)
-            if let failure = refusal(of: current, proof) { throw failure }
+            try requireOpening(of: current, proof, in: transaction)
             try transaction.replace(current.row, with: sealed, replacesSecret: true)
             if current.record.isSynchronizable, !sealed.labels.haveKey(of: current.row.labels) {
                 try leaveTombstone(for: current, in: &transaction)
@@ -171,6 +171,28 @@ extension KeychainEngine {
             row: sealed, record: record, protection: opened.protection, keys: opened.keys
         )
         .item()
+    }
+
+    /// Checks that the request could open the secret that it is about to replace.
+    ///
+    /// - Throws: `authenticationNeeded`, `authFailed` or `dataNotAvailable` if it could not;
+    ///   `decode` if the password can't be checked because the secret is damaged.
+    private func requireOpening(
+        of current: OpenedRow, _ proof: Proof, in transaction: StoreTransaction
+    ) throws(KeychainFailure) {
+        if let failure = refusal(of: current, proof) { throw failure }
+        guard current.record.constraints.requiresApplicationPassword,
+            current.record.secretTag != nil, !current.record.isOfSecureEnclave
+        else { return }
+        // Only opening the secret shows whether the password is right.
+        let whole = OpenedRow(
+            row: try transaction.withSecret(current.row), record: current.record,
+            protection: current.protection, keys: current.keys)
+        switch openSecret(whole, showing: proof) {
+        case .opened: return
+        case .damaged: throw .damagedItem(current.row.reference)
+        case .refused(let failure), .failed(let failure): throw failure
+        }
     }
 
     // MARK: Checking

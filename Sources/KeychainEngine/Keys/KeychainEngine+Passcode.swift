@@ -154,7 +154,8 @@ extension KeychainEngine {
     /// Removes the passcode, all other ways to unlock the keychain and, permanently, all items of
     /// the when-passcode-set class.
     /// - Returns: The number of items and tombstones deleted.
-    /// - Throws: `authFailed` if the passcode is wrong, `param` if none is set. Nothing is changed
+    /// - Throws: `authFailed` if the passcode is wrong, `param` if none is set; `notAvailable` if
+    ///   the keychain is bound to another machine, because all keys are needed. Nothing is changed
     ///   then.
     @discardableResult
     package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
@@ -246,6 +247,15 @@ extension KeychainEngine {
             try unlock(passcode: request.passcode)
         }
         return grant
+    }
+
+    package func execute(
+        _ request: AcceptsGrant, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
+        // The two kinds of grants have different tokens, so a grant matches at most its own kind.
+        let proof = try presentProof(
+            Authorization(grant: request.grant, recognition: request.grant))
+        return proof.isPresent || proof.isRecognized
     }
 
     /// The grant for a user whom biometric hardware has recognized. No request returns this grant:

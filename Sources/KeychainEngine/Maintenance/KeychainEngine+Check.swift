@@ -61,11 +61,7 @@ extension KeychainEngine {
         report.problems = (verification.problem ?? verification.setAsideProblem).map { [$0] } ?? []
         report.damagedPages = store.damagedPages
         for reference in try damagedVersions() {
-            report.damagedItems.append(
-                .init(
-                    reference: reference,
-                    what: "an earlier version of it can't be opened; `keychainctl purge` deletes it"
-                ))
+            report.damagedItems.append(.earlierVersion(of: reference))
         }
         // A damaged page is never written, so rows on a damaged page can only be set aside by a
         // recovery.

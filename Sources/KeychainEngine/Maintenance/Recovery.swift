@@ -55,8 +55,11 @@ package struct RecoveryReport: Hashable, Sendable {
 
     /// Whether nothing is lost.
     package var isComplete: Bool {
+        // Without an unknown loss, the doubtful rows of a recovery have the primary keys of others.
         !hasUnknownLoss
-            && (isContinued ? damagedItems.isEmpty : isVerified && expectedCount == itemCount)
+            && (isContinued
+                ? damagedItems.isEmpty && doubtfulItems.isEmpty
+                : isVerified && expectedCount == itemCount)
     }
 }
 

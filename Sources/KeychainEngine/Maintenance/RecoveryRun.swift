@@ -3,7 +3,9 @@
 //   (1) The log is first read with all of its frames. If no header confirms the rows found this
 //       way, but a header confirms the rows found without the frames whose checksum or tag is
 //       invalid, those frames are ignored.
-//   (2) No two items get the same primary key. The second one found is set aside.
+//   (2) No two items get the same primary key. The second one found is set aside. Only if neither
+//       can be opened on this machine, and they are in different tiers, nothing shows that their
+//       keys are the same.
 
 import FoundationEssentials
 import KeychainCore
@@ -178,6 +180,9 @@ private struct RecoveredItems {
     let keys: RecoveryKeys
     /// Rows whose primary key is taken by another item, in either tier.
     private(set) var displaced: [SealedRow] = []
+    /// The primary key of each item with known attributes, in the tier that the item is not in. A
+    /// row that can't be opened is compared with these.
+    private var keysElsewhere: Set<KeyLabels> = []
     private var batch: [WholeRow] = []
     private var count = 0
 
@@ -201,26 +206,44 @@ private struct RecoveredItems {
         batch = []
         let keys = keys
         if !rows.isEmpty {
-            displaced += try store.insert(rows, keys)
+            let taken = try store.insert(rows, keys, &keysElsewhere)
+            displaced += taken
         }
         progress(count)
     }
 }
 
+/// The labels of a primary key in one tier.
+private struct KeyLabels: Hashable {
+    let first: Label
+    let second: Label
+    let rest: Label
+
+    init(_ labels: RowLabels) {
+        first = labels.first
+        second = labels.second
+        rest = labels.rest
+    }
+}
+
 extension Store {
+    /// Adds rows, and their primary keys in the other tier to `keysElsewhere`.
     /// - Returns: The rows whose primary key is taken.
     fileprivate func insert(
-        _ rows: [WholeRow], _ keys: RecoveryKeys
+        _ rows: [WholeRow], _ keys: RecoveryKeys, _ keysElsewhere: inout Set<KeyLabels>
     ) throws(KeychainFailure) -> [SealedRow] {
         var displaced: [SealedRow] = []
         _ = try write(keybagGeneration: keys.ring.keybagGeneration) {
             transaction throws(KeychainFailure) in
             for found in rows {
                 let row = keys.row(found.row)
-                if try transaction.holds(found, as: row) {
+                let elsewhere = try transaction.labels(of: found, outside: row.tier)
+                let isHeld = try transaction.holds(row.labels, elsewhere)
+                if isHeld || keysElsewhere.contains(KeyLabels(row.labels)) {
                     displaced.append(found.row)
                 } else {
                     try transaction.insert(row, keepingID: true)
+                    if let elsewhere { keysElsewhere.insert(KeyLabels(elsewhere)) }
                 }
             }
         }
@@ -229,20 +252,21 @@ extension Store {
 }
 
 extension StoreTransaction {
-    /// Whether an item in either tier has the primary key of a row.
+    /// The labels of a row in the tier that it is not in; `nil` if its attributes are not known.
+    fileprivate func labels(
+        of found: WholeRow, outside tier: Tier
+    ) throws(KeychainFailure) -> RowLabels? {
+        guard let record = found.record else { return nil }
+        return RowLabels(record, index: try tiers.keys(of: tier == .open ? .guarded : .open).index)
+    }
+
+    /// Whether an item has the primary key with the given labels. `elsewhere` are those in the
+    /// other tier.
     fileprivate func holds(
-        _ found: WholeRow, as row: SealedRow
+        _ labels: RowLabels, _ elsewhere: RowLabels?
     ) throws(KeychainFailure) -> Bool {
-        for tier in Tier.allCases {
-            let labels: RowLabels?
-            if tier == row.tier {
-                labels = row.labels
-            } else {
-                let index = try tiers.keys(of: tier).index
-                labels = found.record.map { RowLabels($0, index: index) }
-            }
-            if let labels, try self.row(under: labels) != nil { return true }
-        }
-        return false
+        if try row(under: labels) != nil { return true }
+        guard let elsewhere else { return false }
+        return try row(under: elsewhere) != nil
     }
 }

@@ -109,13 +109,22 @@ extension ServiceClient: RequestHandler {
                 isRepeated = true
             case .timedOut:
                 pool.discardAll()
-                throw .unanswered(R.code, timedOut: true)
+                throw .unanswered(R.code, .late)
             case .tooLarge where R.code.isRead:
                 pool.discardAll()
                 throw .answerTooLarge(options.answerByteCount)
-            case .broken, .unreadable, .tooLarge:
+            case .unreadable where R.code.isRead:
                 pool.discardAll()
-                throw .unanswered(R.code, timedOut: false)
+                throw .serviceUnreadable(socketPath)
+            case .broken:
+                pool.discardAll()
+                throw .unanswered(R.code, .broken)
+            case .unreadable:
+                pool.discardAll()
+                throw .unanswered(R.code, .unreadable)
+            case .tooLarge:
+                pool.discardAll()
+                throw .unanswered(R.code, .tooLarge)
             }
         }
         throw .serviceRefuses(socketPath)

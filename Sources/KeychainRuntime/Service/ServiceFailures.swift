@@ -75,12 +75,19 @@ extension KeychainFailure {
                 + "the service.")
     }
 
-    /// A request was sent, completely or in part, and no answer arrived that can be used.
-    static func unanswered(_ operation: RequestCode, timedOut: Bool) -> KeychainFailure {
-        let what =
-            timedOut
-            ? "The keychain service didn't answer in time."
-            : "The connection to the keychain service broke before it answered."
+    /// Why a request that was sent has no answer that can be used.
+    enum MissingAnswer: String {
+        case late = "The keychain service didn't answer in time."
+        case broken = "The connection to the keychain service broke before it answered."
+        case unreadable = "The answer of the keychain service can't be decoded."
+        case tooLarge = "The answer of the keychain service is too large."
+    }
+
+    /// A request was sent and no answer arrived, or none that can be used.
+    static func unanswered(
+        _ operation: RequestCode, _ missing: MissingAnswer
+    ) -> KeychainFailure {
+        let what = missing.rawValue
         guard !operation.isRead else { return .busy("\(what) Try again. \(advice)") }
         return KeychainFailure(
             .notAvailable,

@@ -1,7 +1,8 @@
 // ForwardedSignals: forwards signals to the child program that this process runs.
-//   (1) Both processes are in one process group, so signals from the terminal reach both from the
-//       kernel and aren't forwarded. Signals that another process sends are. Only a key press
-//       between the start of the program and `send(to:)` is delivered to the program twice.
+//   (1) Both processes are in one process group. Signals from the terminal reach both from the
+//       kernel. A signal that a process sends to this process alone is forwarded. So no key press
+//       is delivered twice. A key press before the program is started is forwarded, and one from
+//       then on isn't; one in the few microseconds until the program exists gets lost.
 //   (2) A forwarded signal that the caller ignored stays ignored in both.
 //   (3) The handler uses only async-signal-safe functions, such as kill(2) and sigaction(2), and
 //       atomics.
@@ -16,11 +17,14 @@ package enum ForwardedSignals {
 
     /// The process id of the program. 0 before it is started and after ``release()``.
     private static let program = Atomic<pid_t>(0)
-    /// The latest signal that arrived before the program was started.
+    /// The latest signal that arrived while the program's process id was unknown. It is negative if
+    /// the kernel has sent it to the program, too.
     private static let early = Atomic<Int32>(0)
+    /// Whether the program is being started, so that signals from the terminal reach it.
+    private static let isStarting = Atomic(false)
 
-    /// Installs the handlers, before the program is started. If signals arrive before ``send(to:)``
-    /// is called, that call delivers the latest of them.
+    /// Installs the handlers, before the program is started. ``start(_:)`` delivers the latest of
+    /// the signals that arrive before.
     package static func take() {
         program.store(0, ordering: .sequentiallyConsistent)
         early.store(0, ordering: .sequentiallyConsistent)
@@ -34,13 +38,23 @@ package enum ForwardedSignals {
         _ = signal(SIGCHLD, SIG_DFL)
     }
 
-    /// Forwards signals to the program from now on, beginning with the latest one that has arrived.
-    package static func send(to process: pid_t) {
+    /// Starts the program with `spawn`, and forwards signals to it from then on, beginning with the
+    /// latest one that has arrived and that the program hasn't got.
+    ///
+    /// - Returns: The result of `spawn`: the process id and the code 0, or another code if the
+    ///   program could not be started.
+    package static func start(
+        _ spawn: () -> (process: pid_t, code: Int32)
+    ) -> (process: pid_t, code: Int32) {
+        isStarting.store(true, ordering: .sequentiallyConsistent)
+        defer { isStarting.store(false, ordering: .sequentiallyConsistent) }
+        let (process, code) = spawn()
+        guard code == 0 else { return (process, code) }
         program.store(process, ordering: .sequentiallyConsistent)
         let number = early.exchange(0, ordering: .sequentiallyConsistent)
-        guard number != 0 else { return }
-        kill(process, number)
-        if number == SIGTSTP { stop(with: process) }
+        if number > 0 { kill(process, number) }
+        if abs(number) == SIGTSTP { stop(with: process) }
+        return (process, code)
     }
 
     /// Restores the default actions of the forwarded signals that aren't ignored.
@@ -49,18 +63,21 @@ package enum ForwardedSignals {
         for number in forwarded where !isIgnored(number) { _ = signal(number, SIG_DFL) }
     }
 
-    private static let handOn: Handler = { number, information, _ in
+    static let handOn: Handler = { number, information, _ in
         let code = errno
         // SAFETY: the kernel passes the handler a complete structure. Codes above 0 are the
         // kernel's own.
         let isSent = unsafe (information?.pointee.si_code ?? 0) <= 0
         let process = program.load(ordering: .sequentiallyConsistent)
-        if process == 0 {
+        if process != 0 {
+            if isSent { kill(process, number) }
+            if number == SIGTSTP { stop(with: process) }
+        } else if isSent || !isStarting.load(ordering: .sequentiallyConsistent) {
             early.store(number, ordering: .sequentiallyConsistent)
-        } else if isSent {
-            kill(process, number)
+        } else if number == SIGTSTP {
+            // The kernel stops the program, and this process has to stop with it.
+            early.store(-number, ordering: .sequentiallyConsistent)
         }
-        if number == SIGTSTP, process != 0 { stop(with: process) }
         errno = code
     }
 
@@ -82,7 +99,7 @@ package enum ForwardedSignals {
         return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
-    private typealias Handler =
+    typealias Handler =
         @convention(c) (Int32, UnsafeMutablePointer<siginfo_t>?, UnsafeMutableRawPointer?) -> Void
 
     private static func handle(_ number: Int32, _ handler: Handler) {

@@ -8,7 +8,8 @@
 //       that could not be synchronized to the disk may still take effect; the error then says so.
 //   (4) A write sees the effects of earlier writes in its commit, so the keybag's generation is
 //       checked for each write.
-//   (5) A commit fails if damage was found since it began, or if it would write a damaged page.
+//   (5) Whether the database is sound is checked in the transaction of a commit. The commit fails
+//       if damage was found since then, or if it would write a damaged page.
 //   (6) In tests, a `WriteProbe` observes a write to a database in memory while it is carried out,
 //       and can abort it at each of the moments that it is told of. The effect is that of a crash
 //       at that moment: all of the write or nothing. A write to a folder never uses the probe.
@@ -38,6 +39,7 @@ extension Store {
         keybagGeneration: UInt64, isAlone: Bool = false,
         _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> WriteOutcome<Result> {
+        // If the database has to be examined, this is done before other writes have to wait.
         try requireSound()
         var outcome = WriteOutcome<Result>.staleKeybag
         let failure = withoutActuallyEscaping(body) { body -> KeychainFailure? in
@@ -66,7 +68,10 @@ extension Store {
             committed = try connections.run(.writing, until: first.deadline) {
                 database throws(KeychainFailure) in
                 defer { changed = .now() }
+                // Damage may have been found while the writes waited. If their own reads encounter
+                // it again, it isn't recorded again.
                 let met = damage.recordingCount
+                try requireSound()
                 let written = try carryOut(first, &others, in: database, probe)
                 guard damage.recordingCount == met else {
                     throw KeychainFailure.damagedStore(

@@ -5,7 +5,7 @@
 //       or than the one recorded since the last boot, is refused, because commits are missing.
 //   (3) Subscribers are notified of a commit of this process after it is recorded.
 //   (4) A miss (a search that finds nothing) may be trusted only after `requireSound()`, with which
-//       every write begins, too. It succeeds if no damage was found, or if the whole database was
+//       every commit begins, too. It succeeds if no damage was found, or if the whole database was
 //       verified after damage was found, but not while the log is damaged.
 //   (5) A row of `items` from a damaged page may be returned only after `requireSoundRows()`, which
 //       verifies that all rows match the header: an earlier version of the row has valid tags, too.

@@ -124,7 +124,7 @@ enum StoreFailure {
             systemError == ENOSPC || systemError == EDQUOT ? .diskFull : .ioError,
             "The change could not be synchronized to the disk\(reason). It is not known whether "
                 + "the change was made. Check the system log for disk errors, then check whether "
-                + "it is there.")
+                + "it is there.", cause: .interruption)
     }
 
     private static func unknownFailure(of code: Int32, _ systemError: Int32) -> KeychainFailure {

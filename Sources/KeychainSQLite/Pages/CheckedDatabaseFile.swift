@@ -175,12 +175,12 @@ import CKeychainSQLite
         if isInCheckpoint {
             guard let page = pageInCheckpoint.take(), page == place?.page else {
                 damage.recordLostCommits()
-                return ResultCode.writeError
+                return ResultCode.refusing(ResultCode.writeError)
             }
         }
         guard let place, place.inPage == 0, count == PageFormat.pageByteCount,
             unsafe place.page != 1 || Self.declares(protection, page1: bytes)
-        else { return ResultCode.writeError }
+        else { return ResultCode.refusing(ResultCode.writeError) }
         unsafe scratch.copyMemory(from: bytes, byteCount: PageFormat.pageByteCount)
         unsafe protection.stamp(pageAt: scratch, number: place.page)
         return unsafe writeReal(UnsafeRawPointer(scratch), count: count, at: offset)

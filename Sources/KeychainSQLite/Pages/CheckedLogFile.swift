@@ -130,7 +130,9 @@ import CKeychainSQLite
     }
 
     override func truncate(to byteCount: Int64) -> Int32 {
-        guard damage.isEmpty else { return ResultCode.truncateError }
+        guard damage.isEmpty else {
+            return ResultCode.refusing(ResultCode.truncateError)
+        }
         let status = writeCollected()
         return status == SQLITE_OK ? super.truncate(to: byteCount) : status
     }
@@ -247,20 +249,23 @@ import CKeychainSQLite
         if place.inFrame == 0, count >= LogFrameHeader.byteCount,
             unsafe !damage.mayWrite(page: LogFrameHeader(at: bytes).page)
         {
-            return ResultCode.writeError
+            return ResultCode.refusing(ResultCode.writeError)
         }
         unsafe noteWrite(of: bytes, count: count, at: place)
         guard case .authentication(let authenticator) = protection else {
             return unsafe super.write(bytes, count: count, at: offset)
         }
         let end = place.inFrame + count
-        guard end <= LogFormat.frameByteCount else { return ResultCode.writeError }
+        guard end <= LogFormat.frameByteCount else {
+            return ResultCode.refusing(ResultCode.writeError)
+        }
         if end <= LogFrameHeader.byteCount, place.frame <= lastWrittenFrame {
             let status = writeCollected()
             guard status == SQLITE_OK else { return status }
             return unsafe super.write(bytes, count: count, at: offset)
         }
-        guard unsafe keep(bytes, count: count, at: place) else { return ResultCode.writeError }
+        let status = unsafe keep(bytes, count: count, at: place)
+        guard status == SQLITE_OK else { return status }
         guard end == LogFormat.frameByteCount, let kept else { return SQLITE_OK }
         self.kept = nil
         return writeKept(kept, authenticator)
@@ -270,7 +275,7 @@ import CKeychainSQLite
     /// buffered ones.
     private func keep(
         _ bytes: UnsafeRawPointer, count: Int, at place: (frame: UInt32, inFrame: Int)
-    ) -> Bool {
+    ) -> Int32 {
         // SAFETY: the caller guarantees `count` bytes that end within the frame, and the buffer has
         // room for a whole frame.
         if place.inFrame == 0 {
@@ -282,15 +287,16 @@ import CKeychainSQLite
             guard writeCollected() == SQLITE_OK,
                 unsafe readReal(
                     into: keptBytes, count: LogFrameHeader.byteCount,
-                    at: LogFormat.offset(ofFrame: place.frame)) == SQLITE_OK,
-                unsafe damage.mayWrite(page: LogFrameHeader(at: UnsafeRawPointer(keptBytes)).page)
-            else { return false }
+                    at: LogFormat.offset(ofFrame: place.frame)) == SQLITE_OK
+            else { return ResultCode.writeError }
+            guard unsafe damage.mayWrite(page: LogFrameHeader(at: UnsafeRawPointer(keptBytes)).page)
+            else { return ResultCode.refusing(ResultCode.writeError) }
             kept = KeptFrame(number: place.frame, range: place.inFrame..<place.inFrame + count)
         } else {
-            return false
+            return ResultCode.refusing(ResultCode.writeError)
         }
         unsafe (keptBytes + place.inFrame).copyMemory(from: bytes, byteCount: count)
-        return true
+        return SQLITE_OK
     }
 
     /// Adds the tag to the page of a complete frame, and collects the frame.
@@ -301,13 +307,17 @@ import CKeychainSQLite
         let end = unsafe UnsafeRawBufferPointer(
             start: page + PageFormat.contentByteCount, count: PageFormat.reservedByteCount)
         // SQLite's checksum covers these bytes, and SQLite will read zeros here.
-        guard unsafe end.allSatisfy({ $0 == 0 }) else { return ResultCode.writeError }
+        guard unsafe end.allSatisfy({ $0 == 0 }) else {
+            return ResultCode.refusing(ResultCode.writeError)
+        }
         let header = unsafe LogFrameHeader(at: UnsafeRawPointer(keptBytes))
         var place = header.place(frame.number, salt1: header.salt1, salt2: header.salt2)
         if header.salt1 == 0, header.salt2 == 0 {
             // The header is blank, see (3). The frame will get the salts of the log later, so the
             // tag covers these.
-            guard let log = logHeader() else { return ResultCode.writeError }
+            guard let log = logHeader() else {
+                return ResultCode.refusing(ResultCode.writeError)
+            }
             (place.salt1, place.salt2) = (log.salt1, log.salt2)
         }
         unsafe authenticator.stamp(pageAt: page, in: place)
@@ -329,7 +339,9 @@ import CKeychainSQLite
             let status = writeCollected()
             guard status == SQLITE_OK else { return status }
             // An empty buffer has room for any frame.
-            guard unsafe collected.append(bytes, at: offset) else { return ResultCode.writeError }
+            guard unsafe collected.append(bytes, at: offset) else {
+                return ResultCode.refusing(ResultCode.writeError)
+            }
         }
         return isCommit ? writeCollected() : SQLITE_OK
     }

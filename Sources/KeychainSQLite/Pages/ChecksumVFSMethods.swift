@@ -37,7 +37,7 @@ enum ChecksumVFSMethods {
                 let call = unsafe base.pointee.xDelete
             else { return SQLITE_IOERR }
             guard unsafe !ChecksumVFSMethods.isLogOfDamagedDatabase(name)
-            else { return ResultCode.deleteError }
+            else { return ResultCode.refusing(ResultCode.deleteError) }
             return unsafe call(base, name, syncFolder)
         }
         unsafe vfs.xAccess = { vfs, name, flags, result in
@@ -160,7 +160,7 @@ enum ChecksumVFSMethods {
         else { return SQLITE_CANTOPEN }
         if flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL) != 0 {
             unsafe file.pointee.pMethods = nil
-            return SQLITE_CANTOPEN
+            return ResultCode.refusing(SQLITE_CANTOPEN)
         }
         if flags & SQLITE_OPEN_MAIN_DB != 0, let name = unsafe name {
             let real = unsafe CheckedFile.realFile(in: file)

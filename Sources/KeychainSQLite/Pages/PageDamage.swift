@@ -223,8 +223,10 @@ package final class PageDamage: Sendable {
     var problem: String? { isEmpty ? nil : found.withLock { $0.problem } }
 
     private func noteRecordingAssumingLocked() {
-        recordings.wrappingAdd(1, ordering: .releasing)
+        // In this order, a thread that reads the count and then `isEmpty` misses no recording that
+        // the count includes.
         hasFound.store(true, ordering: .releasing)
+        recordings.wrappingAdd(1, ordering: .releasing)
     }
 
     /// The form of a path that SQLite passes to the VFS, so that the VFS and its callers find the

@@ -206,4 +206,11 @@ enum ResultCode {
     static let folderSyncError = SQLITE_IOERR | (5 << 8)
     static let truncateError = SQLITE_IOERR | (6 << 8)
     static let deleteError = SQLITE_IOERR | (10 << 8)
+
+    /// The code for a call that the VFS refuses by itself. SQLite reports `errno` as the cause of
+    /// most codes, and it may have a value from an earlier call.
+    static func refusing(_ code: Int32) -> Int32 {
+        errno = 0
+        return code
+    }
 }

@@ -39,16 +39,22 @@ struct SubjectIndex: Hashable, Sendable {
 
 /// The number of candidates that a search may still examine.
 final class SearchBudget: Sendable {
-    private let left: Mutex<Int>
+    private let state: Mutex<(left: Int, wasTooSmall: Bool)>
 
     init(candidateCount: Int) {
-        left = Mutex(candidateCount)
+        state = Mutex((candidateCount, false))
     }
 
+    /// Whether candidates were left out because the budget was too small for them.
+    var wasTooSmall: Bool { state.withLock { $0.wasTooSmall } }
+
     func take(_ count: Int) -> Bool {
-        left.withLock { left in
-            guard count <= left else { return false }
-            left -= count
+        state.withLock { state in
+            guard count <= state.left else {
+                state.wasTooSmall = true
+                return false
+            }
+            state.left -= count
             return true
         }
     }

@@ -60,13 +60,16 @@ struct TrustEvaluation: Sendable {
                         reason: "\(leaf.nameForPeople) has a key or signature of an unsupported "
                             + "kind."))
         }
-        return verified(verifiable, anchors) ?? unanchored(anchors)
+        let budget = SearchBudget(candidateCount: Self.candidateLimit)
+        return verified(verifiable, anchors, budget)
+            ?? unanchored(anchors, budget, policy.verifyingCriticalExtensions)
     }
 
     /// The result of X509's search, or `nil` if it found no chain.
-    private func verified(_ leaf: Certificate, _ anchors: SubjectIndex) -> TrustOutcome? {
+    private func verified(
+        _ leaf: Certificate, _ anchors: SubjectIndex, _ budget: SearchBudget
+    ) -> TrustOutcome? {
         runOnCallingThread { [policies, date, others] in
-            let budget = SearchBudget(candidateCount: Self.candidateLimit)
             let refused = RefusedChains()
             var verifier = Verifier(
                 rootCertificates: CertificateStore(custom: IndexedStore(anchors, budget))
@@ -88,25 +91,44 @@ struct TrustEvaluation: Sendable {
         }
     }
 
-    private func unanchored(_ anchors: SubjectIndex) -> TrustOutcome {
-        let chain = partialChain(anchors)
+    /// The outcome if X509's search, which had the given budget, found no chain.
+    private func unanchored(
+        _ anchors: SubjectIndex, _ budget: SearchBudget,
+        _ handledExtensions: [ASN1ObjectIdentifier]
+    ) -> TrustOutcome {
+        let ownBudget = SearchBudget(candidateCount: Self.candidateLimit)
+        let chain = partialChain(anchors, ownBudget)
+        // X509 passes over an issuer with a critical extension that it doesn't know.
+        for issuer in chain.dropFirst() {
+            if let failure = issuer.criticalExtensionFailure(handledExtensions) {
+                return TrustOutcome(chain: chain, failure: failure)
+            }
+        }
         let end = chain.last?.nameForPeople ?? leaf.nameForPeople
+        let reason =
+            if anchors.isEmpty {
+                "There are no trusted certificate authorities."
+            } else if budget.wasTooSmall || ownBudget.wasTooSmall {
+                "There are too many possible issuers, so the search for a trusted certificate "
+                    + "authority was ended."
+            } else if let anchor = chain.dropFirst().first(where: { anchors.contains($0) }) {
+                "\(anchor.nameForPeople) is trusted, but no valid chain leads to it."
+            } else {
+                "\(end) is the last one of the chain, and is not signed by a trusted certificate "
+                    + "authority."
+            }
         return TrustOutcome(
-            chain: chain,
-            failure: TrustFailure(
-                status: errSecNotTrusted,
-                reason: anchors.isEmpty
-                    ? "There are no trusted certificate authorities."
-                    : "\(end) is the last one of the chain, and is not signed by a trusted "
-                        + "certificate authority."))
+            chain: chain, failure: TrustFailure(status: errSecNotTrusted, reason: reason))
     }
 
     /// The chain from the leaf, continued as long as the signer of the last certificate is found.
     /// The number of candidates is limited, because an attacker can send a chain in which all
     /// certificates have the same name.
-    private func partialChain(_ anchors: SubjectIndex) -> [SecCertificate] {
+    private func partialChain(
+        _ anchors: SubjectIndex,
+        _ budget: SearchBudget = SearchBudget(candidateCount: candidateLimit)
+    ) -> [SecCertificate] {
         let others = SubjectIndex(others)
-        let budget = SearchBudget(candidateCount: Self.candidateLimit)
         var chain = [leaf]
         while let last = chain.last, let signed = last.verifiable {
             let issuer = last.structure.issuer

@@ -49,7 +49,8 @@ struct BackupRestoring {
     ) throws(KeychainFailure) -> BackupRestoration {
         let line = ProgressLine()
         defer { line.end() }
-        let verb = isTrial ? "compared" : "restored"
+        // Items that stay unchanged or are left out count, too.
+        let verb = isTrial ? "compared" : "processed"
         return try engine.restore(source, mode, isTrial: isTrial) { progress in
             line.show("\(verb) \(progress.done) of \(counted(progress.total, "item"))")
         }

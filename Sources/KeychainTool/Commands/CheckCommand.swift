@@ -101,22 +101,32 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    private static func failure(for report: CheckReport) -> ControlFailure {
+    static func failure(for report: CheckReport) -> ControlFailure {
         if !report.problems.isEmpty {
             return ControlFailure(
                 .damaged,
                 "The keychain is damaged. `keychainctl recover` rebuilds it from all intact items "
                     + "and keeps the damaged file.")
         }
-        if report.damagedItems.isEmpty {
+        let items = report.damagedItems.filter { !$0.isOfEarlierVersion }
+        if items.isEmpty {
+            guard report.damagedPages.isEmpty else {
+                return ControlFailure(
+                    .damaged,
+                    "Every item is intact, but the file has "
+                        + "\(counted(report.damagedPages.count, "damaged page")). `keychainctl "
+                        + "recover` rewrites the keychain.")
+            }
             return ControlFailure(
                 .damaged,
-                "Every item is intact, but the file has "
-                    + "\(counted(report.damagedPages.count, "damaged page")). `keychainctl "
-                    + "recover` rewrites the keychain.")
+                "Every item is intact, but the keychain has "
+                    + "\(counted(report.damagedItems.count, "damaged earlier version")). "
+                    + (report.damagedItems.contains { $0.reference == nil }
+                        ? "`keychainctl recover` rebuilds the keychain without earlier versions."
+                        : "`keychainctl purge` deletes earlier versions."))
         }
-        let count = counted(report.damagedItems.count, "damaged item")
-        if report.setAsideCount == report.damagedItems.count {
+        let count = counted(items.count, "damaged item")
+        if report.setAsideCount == items.count {
             return ControlFailure(
                 .damaged,
                 "\(count) set aside. `keychainctl doctor` lists them; `keychainctl restore` puts "
@@ -126,8 +136,14 @@ struct CheckCommand: ParsableCommand {
             return ControlFailure(
                 .damaged,
                 "\(count), in a damaged part of the file. `keychainctl recover` sets "
-                    + "\(report.damagedItems.count == 1 ? "it" : "them") aside and keeps all "
-                    + "other items.")
+                    + "\(items.count == 1 ? "it" : "them") aside and keeps all other items.")
+        }
+        // A row without a reference can't be set aside.
+        guard items.allSatisfy({ $0.reference != nil }) else {
+            return ControlFailure(
+                .damaged,
+                "\(count). `keychainctl recover` rebuilds the keychain from all intact items and "
+                    + "keeps the damaged file.")
         }
         return ControlFailure(
             .damaged,
@@ -139,15 +155,20 @@ struct CheckCommand: ParsableCommand {
             json ? Self.json(of: report, total).text : Self.text(of: report, total))
     }
 
-    private static func text(of report: CheckReport, _ setAsideInAll: Int) -> String {
+    static func text(of report: CheckReport, _ setAsideInAll: Int) -> String {
         var lines = report.problems.map { "structure: " + printable($0) }
         lines += report.damagedItems.map { item in
             "item \(item.reference?.description ?? "without a reference"): \(printable(item.what))"
         }
-        let whole = report.itemCount - report.damagedItems.count - report.lockedCount
+        let versionCount = report.damagedItems.count { $0.isOfEarlierVersion }
+        let damagedCount = report.damagedItems.count - versionCount
+        let whole = report.itemCount - damagedCount - report.lockedCount
         lines.append(
             "\(counted(report.itemCount, "item")) checked: \(whole) intact, "
-                + "\(report.damagedItems.count) damaged, \(report.lockedCount) locked.")
+                + "\(damagedCount) damaged, \(report.lockedCount) locked.")
+        if versionCount > 0 {
+            lines.append("\(counted(versionCount, "earlier version")) damaged.")
+        }
         if report.lockedCount > 0 {
             lines.append(
                 "Locked items were not opened. Unless they are bound to another machine, provide "

@@ -126,9 +126,8 @@ struct Editor {
                 + Self.options(of: command, ProcessEnvironment.variables["PATH"]) + [folder.path])
         // The caller's limit on core dumps is not restored for the editor: a core dump would
         // contain the text.
-        let (process, code) = start.spawn()
+        let (process, code) = ForwardedSignals.start { start.spawn() }
         guard code == 0 else { throw Self.failure("can't be started: \(errorText(code))") }
-        ForwardedSignals.send(to: process)
         let status = ForwardedSignals.wait(for: process)
         guard status == 0 else { throw Self.failure("exited with status \(status)") }
         guard let content = folder.content(atMost: Self.largest) else {

@@ -1,8 +1,8 @@
 // ExportCommand: writes secrets unencrypted, for other programs to read.
 //   (1) Unless --yes is given, the command says before writing that the secrets will be
 //       unencrypted, and asks for confirmation. After writing, it always says that they are.
-//   (2) All items are opened before the first byte is written: if an item can't be opened, or can't
-//       be represented in the format, no file is created.
+//   (2) All items are opened before the first byte is written: if an item is damaged, can't be
+//       opened, or can't be represented in the format, no file is created.
 
 import ArgumentParser
 import FoundationEssentials
@@ -75,6 +75,13 @@ struct ExportCommand: ParsableCommand {
         ProcessProtection.beginHoldingSecrets()
         let found = try session.find(queries)
         guard !found.isEmpty else { throw KeychainFailure.itemNotFound }
+        // An incomplete file could replace a complete one.
+        guard !session.hasSkippedDamage(queries) else {
+            throw ControlFailure(
+                .damaged,
+                "Damaged items would be missing from the file. Nothing was written. `keychainctl "
+                    + "check` explains how to set them aside.")
+        }
         let place = path == "-" ? "standard output" : printable(path)
         let consequence =
             "\(counted(found.count, "secret")) will be written to \(place), UNENCRYPTED."

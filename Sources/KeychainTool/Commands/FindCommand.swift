@@ -154,7 +154,7 @@ struct ItemNames {
 // MARK: - A tree
 
 /// A tree of names, split at slashes. The last node of each branch is an item; other nodes may be
-/// items, too.
+/// items, too. An item without a service, server and account is shown by its reference.
 struct NameTree {
     private struct Node {
         let name: String
@@ -211,6 +211,8 @@ struct NameTree {
             parts.append(pending + part)
             pending = ""
         }
+        // Without a part, there was one more empty string than slashes.
+        if parts.isEmpty { pending = String(pending.dropLast()) }
         if !pending.isEmpty { parts.append(pending) }
         return parts
     }

@@ -67,7 +67,7 @@ struct UnlockCommand: ParsableCommand {
             throw ControlFailure(
                 .notFound, "No passcode is set, so the keychain is never locked.")
         }
-        if way.isOther, let other = try way.read(hasPasscode: true) {
+        if way.isOther, let other = try way.read(hasPasscode: true, mayAsk: !noPrompt) {
             try session.keychain.perform(UnlockWith(other))
             return
         }

@@ -53,7 +53,10 @@ struct RecoverCommand: ParsableCommand {
     }
 
     private func recover(_ directory: String) throws -> RecoveryReport {
-        if way.isOther { return try recover(directory, with: try way.read(hasPasscode: true)) }
+        if way.isOther {
+            let given = try way.read(hasPasscode: true, mayAsk: !noPrompt)
+            return try recover(directory, with: given)
+        }
         do {
             return try recover(directory, with: nil)
         } catch  where error.status == .interactionNotAllowed {

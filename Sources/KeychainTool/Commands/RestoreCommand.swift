@@ -191,7 +191,8 @@ struct RestoreCommand: ParsableCommand {
         defer { line.end() }
         return try Self.named { () throws(KeychainFailure) in
             try engine.restoreSetAside(chosen) { done, total in
-                line.show("restored \(done) of \(counted(total, "item"))")
+                // Items that stay set aside count, too.
+                line.show("processed \(done) of \(counted(total, "item"))")
             }
         }
     }

@@ -35,27 +35,30 @@ struct WayInOptions: ParsableArguments {
         }
     }
 
-    /// Reads the way in that the options select, which is the passcode by default.
+    /// Reads the way in that the options select, which is the passcode by default. `mayAsk`:
+    /// whether the user may be prompted at the terminal.
     ///
     /// - Returns: `nil` if no option was given and no passcode is set.
-    func read(hasPasscode: Bool) throws -> WayIn? {
+    func read(hasPasscode: Bool, mayAsk: Bool = true) throws -> WayIn? {
         if recoveryCode || recoveryCodeFd != nil {
-            let typed = try Self.typed("Recovery code", from: recoveryCodeFd)
+            let typed = try Self.typed("Recovery code", from: recoveryCodeFd, mayAsk)
             return .recoveryCode(try RecoveryCode(words: typed).bytes)
         }
         if credential { return .credential(try Self.givenCredential(nil)) }
         guard hasPasscode || descriptor != nil else { return nil }
-        return .passcode(try Self.typed("Current passcode", from: descriptor))
+        return .passcode(try Self.typed("Current passcode", from: descriptor, mayAsk))
     }
 
-    private static func typed(_ what: String, from descriptor: Int32?) throws -> SecretBytes {
+    private static func typed(
+        _ what: String, from descriptor: Int32?, _ mayAsk: Bool
+    ) throws -> SecretBytes {
         let name = what.lowercased()
         if let descriptor { return try SecretInput.fromDescriptor(descriptor, name) }
-        guard let terminal = Terminal() else {
+        guard mayAsk, let terminal = Terminal() else {
             throw ControlFailure(
                 .locked,
-                "There is no terminal for a prompt. Provide the \(name) through a file descriptor: "
-                    + "see --help.")
+                (mayAsk ? "There is no terminal for a prompt. " : "")
+                    + "Provide the \(name) through a file descriptor: see --help.")
         }
         guard let entered = terminal.askHidden("\(what): ") else {
             throw ControlFailure(.locked, "Nothing was entered. Nothing was changed.")

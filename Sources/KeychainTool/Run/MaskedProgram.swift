@@ -24,10 +24,11 @@ struct MaskedProgram {
         let errors = try passOn(to: STDERR_FILENO)
         ForwardedSignals.take()
         let (process, code) = ProcessProtection.withLimitOfCaller {
-            start.spawn(output: output.descriptor.number, errors: errors.descriptor.number)
+            ForwardedSignals.start {
+                start.spawn(output: output.descriptor.number, errors: errors.descriptor.number)
+            }
         }
         guard code == 0 else { throw .start(code) }
-        ForwardedSignals.send(to: process)
         // After this, only the program has the writing ends of the pipes open.
         output.descriptor.close()
         errors.descriptor.close()

@@ -164,6 +164,22 @@ struct PageDamageTests {
         #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [UInt32(page)])
     }
 
+    /// SQLite reports `errno` as the cause of these codes, and no system call has failed.
+    @Test func `a refused change of the log clears the error of an earlier system call`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        let page = UInt32(try damageLastPageOfItems(database))
+        let connection = try database.open()
+        // This begins a log, and then reads the damaged page.
+        try connection.run("UPDATE item SET label = 'other' WHERE id = 1")
+        _ = try connection.texts("SELECT label FROM item WHERE id = 500")
+        try #require(database.damage.damagedPages == [page])
+        let (truncation, write) = try connection.changeLog(page: page, after: ENOSPC)
+        #expect(truncation == SQLiteFailure(code: SQLITE_IOERR | (6 << 8)))
+        #expect(write == SQLiteFailure(code: SQLITE_IOERR | (3 << 8)))
+        connection.close()
+    }
+
     @Test func `all paths to a file share one damage registry`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)

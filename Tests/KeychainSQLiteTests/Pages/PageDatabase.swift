@@ -152,6 +152,29 @@ final class PageDatabase: Sendable {
         try unsafe sqlite3_wal_checkpoint_v2(open(), "main", mode, nil, nil)
     }
 
+    /// Truncates the log, and writes the header of a frame with a page, both as SQLite does. Before
+    /// each call, `errno` is `systemError`. The results contain its value after each call.
+    func changeLog(
+        page: UInt32, after systemError: Int32
+    ) throws -> (truncation: SQLiteFailure, write: SQLiteFailure) {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        var header = [UInt8](repeating: 0, count: 24)
+        for index in 0..<4 { header[index] = UInt8(truncatingIfNeeded: page >> (24 - 8 * index)) }
+        // SAFETY: the handle is open, and with it the log's file. The calls use the header only
+        // while they run.
+        let status = try unsafe sqlite3_file_control(
+            open(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
+        guard status == SQLITE_OK, let methods = unsafe file?.pointee.pMethods?.pointee,
+            let truncate = unsafe methods.xTruncate, let write = unsafe methods.xWrite
+        else { throw SQLiteFailure(code: status) }
+        errno = systemError
+        let truncated = unsafe truncate(file, 0)
+        let truncation = SQLiteFailure(code: truncated, systemError: errno)
+        errno = systemError
+        let written = unsafe write(file, header, 24, 32)
+        return (truncation, SQLiteFailure(code: written, systemError: errno))
+    }
+
     func addItems(_ count: Int) throws {
         try run("BEGIN IMMEDIATE")
         try run(

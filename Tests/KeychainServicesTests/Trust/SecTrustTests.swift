@@ -166,6 +166,33 @@ import Testing
         #expect(judge([odd], anchors: [odd])?.code == Int(errSecUnknownCriticalExtensionFlag))
     }
 
+    /// X509's search passes over such an issuer without a word.
+    @Test func `an issuer's unknown critical extension is reported like that of a leaf`() throws {
+        let odd = try made.maker.make(
+            "oddissuer", subject: "/CN=Odd issuer", issuer: "root",
+            extensions: CertificateMaker.authority + ["1.2.3.4=critical,ASN1:NULL"])
+        let child = try made.maker.make("oddchild", subject: "/CN=Odd child", issuer: "oddissuer")
+        for anchor in [made.root, odd] {
+            let failure = TrustEvaluation(
+                leaf: child, others: [odd], anchors: [anchor],
+                policies: [SecPolicyCreateBasicX509()], date: Date()
+            ).outcome().failure
+            #expect(failure?.status == errSecUnknownCriticalExtensionFlag)
+            #expect(failure?.reason.hasPrefix(odd.nameForPeople) == true)
+        }
+    }
+
+    @Test func `too many possible issuers are named as the reason, not a missing signature`()
+        throws
+    {
+        let failure = TrustEvaluation(
+            leaf: made.server, others: Array(repeating: made.intermediate, count: 1001),
+            anchors: [made.root], policies: [SecPolicyCreateBasicX509()], date: Date()
+        ).outcome().failure
+        #expect(failure?.status == errSecNotTrusted)
+        #expect(failure?.reason.hasPrefix("There are too many possible issuers") == true)
+    }
+
     /// An evaluation reads these extensions. The value of each is an ASN.1 null here.
     @Test(arguments: [
         "keyUsage", "extendedKeyUsage", "basicConstraints", "nameConstraints", "subjectAltName",
