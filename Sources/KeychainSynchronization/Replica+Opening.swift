@@ -5,6 +5,10 @@ import KeychainCore
 
 extension Replica {
     mutating func open(_ sealed: Unopened) -> [Change] {
+        guard isConfirmed(sealed.place) else {
+            unconfirmed[sealed.place.writer, default: []].append(sealed)
+            return []
+        }
         guard let key = groupKeys[sealed.version.key] else {
             unopened[sealed.version.key, default: []].append(sealed)
             return []
@@ -30,6 +34,24 @@ extension Replica {
             }
         }
         return taken.isEmpty ? [] : [.store(version)]
+    }
+
+    /// Whether an entry is certain to be from before its writer's removal. A removed machine can
+    /// write its log anew, but not so that it leads to the entry that closed it.
+    private func isConfirmed(_ place: SealedVersion.Place) -> Bool {
+        guard circle.member(place.writer) == nil, let closed = circle.closed[place.writer],
+            place.index <= closed.index, ledger.isNeeded(place.writer, place.index)
+        else { return true }
+        return confirmed[place.writer].map { place.index >= $0 } ?? false
+    }
+
+    /// Records that a removed machine's log was read up to the entry that closed it.
+    ///
+    /// - Returns: The changes from versions that were held back until then.
+    mutating func confirm(_ writer: MachineID) -> [Change] {
+        // The entries before a gap may be others.
+        confirmed[writer] = cursors[writer]?.endOfGaps ?? 0
+        return (unconfirmed.removeValue(forKey: writer) ?? []).flatMap { open($0) }
     }
 
     mutating func take(

@@ -50,6 +50,11 @@ package struct Replica: Sendable {
     var myHead = LogHead.empty
     /// Versions that can't be opened yet, by the identifier of the missing key.
     var unopened: [Bytes16: [Unopened]] = [:]
+    /// From which entry on a removed machine's log is certain to be from before the removal, once it
+    /// was read up to the entry that closed it.
+    var confirmed: LogIndexes = [:]
+    /// The versions in other entries of removed machines' logs, by writer. They are held back.
+    var unconfirmed: [MachineID: [Unopened]] = [:]
     /// Items whose last version in this machine's own log was in an entry that was void when the
     /// version was opened.
     var voided: Set<Bytes16> = []
@@ -146,6 +151,8 @@ package struct Replica: Sendable {
             oweUnread(to: addition.machine.id)
         case .remove(let closing):
             owed[closing.machine] = nil
+            let closed = circle.closed[closing.machine]?.index ?? 0
+            if nextIndex(of: closing.machine) > closed { _ = confirm(closing.machine) }
         default:
             break
         }
@@ -218,7 +225,7 @@ package struct Replica: Sendable {
     /// versions or grants that no other log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard !lacksEntries, let closed = circle.closed[machine],
-            (cursors[machine]?.head.index ?? 0) >= closed.index,
+            nextIndex(of: machine) > closed.index || ledger.hasReadLapsed(machine),
             // What earlier sessions have read is in the keychain.
             cursors[machine]?.isWhole ?? true || ledger.reached[machine] ?? 0 >= closed.index,
             isAllOpened
@@ -289,6 +296,11 @@ package struct Replica: Sendable {
             {
                 throw .fork("entry \(entry.index) of \(writer)")
             }
+            if let closed = replica.circle.closed[writer], closed.index == entry.index,
+                closed != entry.head
+            {
+                throw .fork("entry \(closed.index) of \(writer)")
+            }
             try replica.compare(entry.frame.acknowledged)
             replica.claim(entry.frame.acknowledged)
             replica.cursors[writer] = cursor
@@ -322,6 +334,7 @@ package struct Replica: Sendable {
                 for key in wanted.compactMap({ groupKeys[$0] }) { answerRequests(for: key) }
             }
         }
+        if entry.index == circle.closed[writer]?.index { changes += confirm(writer) }
         return changes
     }
 
@@ -365,8 +378,10 @@ package struct Replica: Sendable {
         let hasAllGroups = circle.member(id)?.scope == .all
         // A version that can't be opened may be that of any item.
         let isOpened = isAllOpened || !hasAllGroups
+        let isConfirmed = unconfirmed.values.allSatisfy(\.isEmpty)
         return ledger.settle(
-            isComplete: isComplete && isOpened && cursors.values.allSatisfy(\.isWhole),
+            isComplete: isComplete && isOpened && isConfirmed
+                && cursors.values.allSatisfy(\.isWhole),
             hasAllGroups: hasAllGroups, claimed: neededClaims
         ).map { .delete($0) }
     }

@@ -40,13 +40,16 @@ extension Session {
         try noteEnds(delivery)
         noteSightings()
         if isCurrent {
-            giveUpTokenAddition()
-            try signChangeAgain()
             try apply(replica.settle(isComplete: rejected.isEmpty && !isOutdated))
-            try takeRequests(delivery.tokenRequests)
             giveMissingKeys()
-            try retireLogs()
-            try suspendAbsent(after: delivery.absenceLimit)
+            // Only a session that has read everything signs changes of the members.
+            if !isOutdated {
+                giveUpTokenAddition()
+                try signChangeAgain()
+                try takeRequests(delivery.tokenRequests)
+                try retireLogs()
+                try suspendAbsent(after: delivery.absenceLimit)
+            }
             // Without the circle's key, a machine with some groups doesn't know which these are.
             if replica.circleKey != nil { try collect() }
             if isLeaving { replica.appendUndecided() }
@@ -227,7 +230,8 @@ extension Session {
         // The founding entry is stored once the own log is read, any other change once the session
         // is current: the server may have lost a part of the membership log, and a change of an
         // earlier session may have to be signed again.
-        if let change = state.change, isCurrent || isRestored && change.index == 1,
+        if let change = state.change,
+            isCurrent && !isOutdated || isRestored && change.index == 1,
             !isLeaving || !hasToAppend(entry)
         {
             demand.change = Data(change.bytes)
@@ -250,8 +254,11 @@ extension Session {
             demand.head = Data(try signedHead(at: now).bytes)
         }
         let (roster, ledger) = (replica.circle.roster, replica.ledger)
-        demand.retired = roster.machines.keys
-            .filter { roster.isRetired($0) && ledger.isCopied($0) }.map(\.bytes)
+        // A removal that was signed before the copies were read can make them void.
+        if state.change == nil {
+            demand.retired = roster.machines.keys
+                .filter { roster.isRetired($0) && ledger.isCopied($0) }.map(\.bytes)
+        }
         return demand
     }
 

@@ -166,19 +166,22 @@ extension Session {
         return true
     }
 
-    /// Signs a change again if another change has taken its place in the membership log. The change
-    /// is given up if it isn't valid any more, or if this machine decides anew whether to make it.
+    /// Signs a change again if another change has taken its place in the membership log, and a
+    /// removal also if this machine has read more since. The change is given up if it isn't valid
+    /// any more, or if this machine decides anew whether to make it.
     mutating func signChangeAgain() throws(KeychainFailure) {
         // The machine may be back.
         if case .suspend = state.change?.change { state.change = nil }
-        guard let entry = state.change, entry.index <= replica.circle.head.index else { return }
+        guard let entry = state.change else { return }
+        let isDisplaced = entry.index <= replica.circle.head.index
         switch entry.change {
         // No other entry can take the place of the one that founds the circle.
         case .found: break
-        case .suspend, .retire: state.change = nil
-        case .add: state.change = try signed(entry.change)
+        case .suspend, .retire: if isDisplaced { state.change = nil }
+        case .add: if isDisplaced { state.change = try signed(entry.change) }
         case .remove(let closing):
-            state.change = try signed(.remove(replica.closing(of: closing.machine)))
+            let current = replica.closing(of: closing.machine)
+            if isDisplaced || current != closing { state.change = try signed(.remove(current)) }
         }
     }
 
@@ -203,7 +206,7 @@ extension Session {
     /// Once a machine that leaves has appended all its changes, signs its removal again, so that it
     /// includes them.
     mutating func signLeavingAgain(_ entry: LogEntry?) throws(KeychainFailure) {
-        guard isCurrent, let leaving, !hasToAppend(entry),
+        guard isCurrent, !isOutdated, let leaving, !hasToAppend(entry),
             leaving.heads[replica.id] != replica.readHeads[replica.id]
         else { return }
         state.change = try signed(.remove(replica.closing(of: replica.id)))

@@ -109,10 +109,10 @@ struct Session: Sendable {
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }
 
-    /// Whether another session is to read all logs again: at once if this machine was suspended,
-    /// a retired log counts again, or the server has lost the last entry of this machine's log; after some time if needed entries were
-    /// missing or entries were rejected, since the server may show them now, or if a log can't be
-    /// retired before the keychain has versions that it lacks.
+    /// Whether another session is to read all logs again: at once if this machine was suspended, if
+    /// a retired log counts again, or if the server has lost the last entry of this machine's log;
+    /// after some time if needed entries were missing or entries were rejected, since the server may
+    /// show them now, or if a log can't be retired before the keychain has versions that it lacks.
     func isToBeRepeated(after delivery: Delivery) -> Bool {
         if isOutdated { return true }
         let sent = replica.readHeads[replica.id]?.index ?? 0

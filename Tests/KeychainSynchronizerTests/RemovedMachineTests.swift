@@ -1,7 +1,10 @@
-// RemovedMachineTests: requests to a machine that was removed from its circle.
+// RemovedMachineTests: requests to a machine that was removed from its circle, and what it can still
+// write.
 
 import Foundation
 import KeychainCore
+import KeychainCrypto
+import KeychainEngine
 import KeychainRelay
 import KeychainSynchronization
 import SynchronizationTestSupport
@@ -34,5 +37,57 @@ import Testing
             #expect(refusal?.reason.contains("was removed from its circle") == true)
         }
         #expect(try await two.status().state == .removed)
+    }
+
+    /// A copy of the machine's keychain, which doesn't know of the removal, writes its log anew, and
+    /// the server shows that to a new process.
+    @Test(arguments: [false, true])
+    func `it can't write its log anew before the log is retired`(hasLastEntry: Bool) async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "removed-\(UUID().uuidString)").path
+        let copied = folder + "-copy"
+        defer {
+            for path in [folder, copied] { try? FileManager.default.removeItem(atPath: path) }
+        }
+        let (server, other) = (MemoryStore(), MemoryStore())
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        let removed = try Device("three", server, folder: folder)
+        try await one.found()
+        for device in [two, removed] { try await one.add(device) }
+        try removed.set("a", "1")
+        try await converge(one, two, removed)
+        removed.engine.close()
+        try FileManager.default.copyItem(atPath: folder, toPath: copied)
+        try removed.restart()
+        other.records = server.records
+
+        for value in 2...5 {
+            try removed.set("a", "\(value)")
+            try await removed.settle()
+        }
+        try await converge(one, two)
+        let log = "/l/\(Hexadecimal.text(try await removed.id().bytes))/"
+        try await one.signRemoval(of: removed)
+        _ = try? await one.relay(through: HookedStore.lost(after: 1, creationsOf: "/m/", server))
+            .settle()
+
+        let forger = try Device("three", other, clock: removed.clock, folder: copied)
+        try await forger.settle()
+        for value in ["forged", "forged again"] {
+            forger.clock.now += 50
+            try forger.set("a", value)
+            try await forger.settle()
+        }
+        let last = try #require(server.records.keys.filter { $0.contains(log) }.max())
+        let forged = other.records.filter { $0.key.contains(log) }
+        #expect(forged.contains { server.records[$0.key] ?? $0.value != $0.value })
+        for (key, value) in forged where key < last || !hasLastEntry { server.records[key] = value }
+        try two.beginAgain()
+        for _ in 0..<3 { try await two.settle() }
+        #expect(try two.values() == ["a": "5"])
+        let newcomer = try Device("four", server, clock: two.clock)
+        try? await two.add(newcomer)
+        _ = try? await newcomer.settle()
+        #expect(try newcomer.values()["a"]?.hasPrefix("forged") != true)
     }
 }

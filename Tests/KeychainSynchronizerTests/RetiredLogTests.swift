@@ -12,6 +12,38 @@ import Testing
 @Suite struct `A retired log` {
     private let server = MemoryStore()
 
+    /// Two devices. A round reads the logs in the order of their machines' identifiers.
+    private func devicesInOrder() async throws -> (Device, Device) {
+        var pair: [(id: MachineID, device: Device)] = []
+        for name in ["x", "y"] {
+            let device = try Device(name, server)
+            let bytes = try await device.relay.send(.describe).message
+            pair.append((try #require(MachineDescription(decoding: bytes)).id, device))
+        }
+        pair.sort { $0.id < $1.id }
+        return (pair[0].device, pair[1].device)
+    }
+
+    private func log(of device: Device) async throws -> String {
+        "/l/\(Hexadecimal.text(try await device.id().bytes))/"
+    }
+
+    private func hasRecord(_ part: String) -> Bool {
+        server.records.keys.contains { $0.contains(part) }
+    }
+
+    /// Lets a machine leave. Another one, `copier`, then copies its log and retires it, which is the
+    /// last thing that it stores.
+    private func leave(_ device: Device, copiedBy copier: Device) async throws {
+        try await device.signRemoval(of: device)
+        for _ in 0..<3 { try await device.settle() }
+        #expect(try await device.status().state == .removed)
+        let count = server.records.keys.count { $0.contains("/m/") }
+        let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
+        _ = try? await copier.relay(through: lost).settle()
+        #expect(server.records.keys.count { $0.contains("/m/") } == count + 1)
+    }
+
     /// What happens to the removing machine before it has read everything.
     enum Obstacle: CaseIterable {
         case none, hourPasses, connectionIsLost, connectionIsLostForAnHour, otherRelay
@@ -38,7 +70,7 @@ import Testing
         let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await two.relay(through: lost).settle()
         #expect(server.records.keys.count { $0.contains("/m/") } == 5)
-        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let log = try await log(of: two)
         let count = Counter()
         let disturbed = HookedStore(server) { request in
             guard case .read(let prefix) = request, prefix.contains(log) else { return }
@@ -74,7 +106,7 @@ import Testing
         // An exchange reads the logs in the order of their machines' identifiers.
         if MachineID(try await three.id()) < MachineID(try await two.id()) { swap(&two, &three) }
         try await one.signRemoval(of: two)
-        let log = "/l/\(Hexadecimal.text(try await three.id().bytes))/"
+        let log = try await log(of: three)
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
@@ -106,7 +138,7 @@ import Testing
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
-        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let log = try await log(of: two)
         let before = Set(server.records.keys)
         for _ in 0..<3 { try await two.settle() }
         for key in server.records.keys where key.contains(log) && !before.contains(key) {
@@ -127,11 +159,7 @@ import Testing
     {
         let (one, three) = (try Device("one", server), try Device("three", server))
         try await one.found()
-        let pair = [try Device("x", server), try Device("y", server)]
-        var ids: [MachineID] = []
-        for device in pair { ids.append(MachineID(try await device.id())) }
-        // A round reads the logs in the order of their machines' identifiers.
-        let (big, two) = ids[0] < ids[1] ? (pair[0], pair[1]) : (pair[1], pair[0])
+        let (big, two) = try await devicesInOrder()
         try await one.add(big, groups: ["other"])
         for device in [two, three] { try await one.add(device) }
         try await converge(one, big, two, three)
@@ -164,7 +192,7 @@ import Testing
         for _ in 0..<3 { try await three.settle() }
         let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await two.relay(through: lost).settle()
-        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let log = try await log(of: two)
         let count = Counter()
         let interrupted = HookedStore(server) { request in
             guard case .read(let prefix) = request, prefix.contains(log) else { return }
@@ -186,7 +214,7 @@ import Testing
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
-        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let log = try await log(of: two)
         let before = Set(server.records.keys)
         let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await two.relay(through: lost).settle()
@@ -204,7 +232,7 @@ import Testing
     @Test func `it is deleted once every machine has acknowledged the copies`() async throws {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        let log = "/l/\(Hexadecimal.text(try await three.id().bytes))/"
+        let log = try await log(of: three)
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
@@ -216,5 +244,128 @@ import Testing
         try await converge(one, two)
         #expect(!server.records.keys.contains { $0.contains(log) })
         #expect(try one.values() == ["a": "1"] && two.values() == ["a": "1"])
+    }
+
+    /// A suspended machine has acknowledged nothing, and the log is deleted without it.
+    @Test func `the items in it stay although a suspended machine returns and removes another one`()
+        async throws
+    {
+        let (one, three) = (try Device("one", server), try Device("three", server))
+        try await one.found()
+        let (big, two) = try await devicesInOrder()
+        for device in [big, two, three] { try await one.add(device) }
+        try await converge(one, big, two, three)
+        try await one.signRemoval(of: two)
+        for number in 0..<12 {
+            try big.set("item \(number)", String(repeating: "1", count: 600_000))
+            try await big.settle()
+        }
+        try three.set("a", "1")
+        let log = try await log(of: three)
+        try await leave(three, copiedBy: two)
+        for _ in 0..<4 { try await two.settle() }
+        try await big.settle()
+        try await two.suspendOthers(except: big, through: server)
+        try await converge(two, big)
+        #expect(!hasRecord(log))
+        one.clock.now = two.clock.now
+        try await one.settle()
+        try big.restart()
+        try await converge(one, big)
+        for device in [one, big] { #expect(try device.values()["a"] == "1") }
+        #expect(try await one.status().machines.count == 2)
+    }
+
+    /// The retirement names an entry that only acknowledges. Nothing had to be copied.
+    @Test func `it stays on the server until the entry is acknowledged that the retirement names`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try one.set("c", "1")
+        for device in devices { try await device.settle() }
+        let log = try await log(of: three)
+        try await leave(three, copiedBy: two)
+        try await one.signRemoval(of: two)
+        try await two.settle()
+        #expect(hasRecord(log))
+        // Another relay brings the retirement, and none of the logs.
+        var delivery = Delivery()
+        delivery.membership = try await server.allRecords("")
+            .filter { $0.key.contains("/m/") }.map { Data($0.value) }
+        _ = try await one.relay.send(.exchange(delivery))
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(!hasRecord(log))
+        #expect(try one.values() == ["c": "1"])
+    }
+
+    /// The removal is signed before the copies are read, and stored after that.
+    @Test func `the items in it are sent although the removal is stored by a new process`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        try three.set("a", "1")
+        try await leave(three, copiedBy: two)
+        let (log, count) = (try await log(of: two), Counter())
+        let interrupted = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            if count.value == 2 { throw HookedStore.Lost() }
+        }
+        _ = try? await one.relay(through: interrupted).settle()
+        try await one.signRemoval(of: two)
+        try one.restart()
+        try await converge(one)
+        try one.beginAgain()
+        try await one.settle()
+        let four = try Device("four", server, clock: one.clock)
+        try await one.add(four)
+        try await converge(one, four)
+        #expect(try one.values().count == 31)
+        #expect(try four.values() == one.values())
+    }
+
+    /// The log was deleted, since all machines had read the copies. Then the server hides these from
+    /// a new process, and their machine is removed.
+    @Test func `the items in it are sent again after copies were hidden that had been read`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try three.set("a", "1")
+        let id = MachineID(try await three.id())
+        let (retired, copies) = (try await log(of: three), try await log(of: two))
+        let before = Set(server.records.keys)
+        try await leave(three, copiedBy: two)
+        try await converge(one, two)
+        #expect(!hasRecord(retired))
+        server.hide { $0.contains(copies) && !before.contains($0) }
+        try one.restart()
+        try await one.settle()
+        try await one.remove(two)
+        server.hide { _ in false }
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await one.settle()
+        }
+        let four = try Device("four", server, clock: one.clock)
+        try await one.add(four)
+        try await converge(one, four)
+        #expect(try four.values()["a"] == "1")
+        // The log is retired again, although it is not on the server any more.
+        let entries = try await server.allRecords("").filter { $0.key.contains("/m/") }
+            .map { try MembershipEntry(decoding: $0.value) }
+        var circle = try Circle(founding: entries[0])
+        for entry in entries.dropFirst() { try circle.append(entry) }
+        #expect(circle.roster.lapseCount == 1)
+        #expect(circle.roster.isRetired(id))
     }
 }

@@ -196,7 +196,7 @@ struct Hostile: Sendable, CustomStringConvertible {
             for value in values.others().dropLast() { check(value) }
         }
         // Eight requests and one answer have no bytes.
-        #expect(count == 10 * 20 * (33 - 8 + 18 - 1 + 2))
+        #expect(count == 10 * 20 * (34 - 8 + 18 - 1 + 2))
     }
 
     /// Whether a value contains an application password.

@@ -31,6 +31,9 @@ package struct LogCursor: Hashable, Sendable {
     /// The number of entries that were skipped and are still needed, as far as is known.
     package var missingCount: UInt64 { skipped.reduce(0) { $0 + UInt64($1.count) } }
 
+    /// The index of the first entry after the last skipped one that is needed, as far as is known.
+    var endOfGaps: UInt64 { skipped.last?.upperBound ?? 0 }
+
     /// Continues at a later entry than the next one, since the entries in between were deleted. If
     /// `index` isn't later, nothing happens.
     package mutating func skip(to index: UInt64) {

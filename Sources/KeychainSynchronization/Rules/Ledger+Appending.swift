@@ -43,7 +43,11 @@ extension Ledger {
             guard let place = items[name]?.places[me] else { continue }
             if isDone(name, areAbsentCopied) { end = max(end, place) } else { needed[name] = place }
         }
-        let kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
+        var kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
+        // This machine was suspended, and its log may count again that was retired meanwhile.
+        if let own = roster.machines[me], own.retired >= log.first, !hasCopies(own) {
+            kept = min(kept, log.first)
+        }
         end = min(end, kept)
         // Entries in front of all that are needed, such as acknowledgements, are dropped too if
         // they are more than `spareCount`.
@@ -78,11 +82,13 @@ extension Ledger {
         // present again.
         let known = isClean ? log.settledKnown : log.known
         var isAcknowledging = known < roster.lastClosing
+        let copied = copied
         for (other, theirs) in logs where other != me && !incomplete.contains(other) {
             let before = log.acknowledged[other] ?? 0
             // The entries with the earlier acknowledgements may be deleted once this one is stored.
             if theirs.head > before || first > log.first { acknowledged[other] = theirs.head }
-            if theirs.lastOfInterest > before { isAcknowledging = true }
+            let copied = min(copied[other] ?? 0, theirs.head)
+            if max(theirs.lastOfInterest, copied) > before { isAcknowledging = true }
         }
         guard !names.isEmpty || isAcknowledging || first > log.first else { return nil }
         return Plan(

@@ -67,7 +67,7 @@ extension Ledger {
 
     /// Whether this machine has read the logs as far as `needed`. Its own log counts as read. A
     /// retired log may have been deleted from the server: in its place, the logs count into which
-    /// it was retired.
+    /// it was retired. If it counts again, what an earlier session has read suffices.
     func isRead(_ needed: LogIndexes) -> Bool {
         var left = Array(needed)
         var followed: Set<MachineID> = []
@@ -77,35 +77,61 @@ extension Ledger {
             let end = membership.removed == nil ? index : min(index, membership.closed)
             if end <= membership.retired {
                 if followed.insert(writer).inserted { left += Array(membership.retiredInto) }
-            } else if writer != me, logs[writer]?.head ?? 0 < end {
+            } else if writer != me, logs[writer]?.head ?? 0 < end, !hasReadLapsed(writer) {
                 return false
             }
         }
         return true
     }
 
-    /// Whether all that counted in the log of an absent machine is retired, and every present
-    /// machine has read the copies. Before that, a machine that hasn't can sign a removal that makes
-    /// them void, and the log counts again.
+    /// Whether all that counted in the log of an absent machine is retired for good: every present
+    /// machine has acknowledged the copies. Before that, a machine that hasn't read them can sign a
+    /// removal that makes them void, and the log counts again.
     package func isCopied(_ machine: MachineID) -> Bool {
-        guard let membership = roster.machines[machine], membership.retired >= membership.closed
+        guard let membership = roster.machines[machine] else { return false }
+        return membership.retired >= membership.closed && hasCopies(membership)
+    }
+
+    /// Whether every present machine has acknowledged the copies of what was retired of a log.
+    func hasCopies(_ membership: Roster.Membership) -> Bool {
+        var left = membership.retirements
+        var followed: Set<Roster.Retirement> = []
+        while let copies = left.popLast() {
+            guard followed.insert(copies).inserted else { continue }
+            // The copies may be retired, too.
+            let later = roster.machines[copies.signer]?.retirements.filter {
+                copies.copied <= $0.end
+            }
+            if let later, !later.isEmpty {
+                left += later
+                continue
+            }
+            let isAcknowledged = roster.members.allSatisfy {
+                $0 == copies.signer || !isPresent($0)
+                    || logs[$0]?.acknowledged[copies.signer] ?? 0 >= copies.copied
+            }
+            guard isAcknowledged else { return false }
+        }
+        return true
+    }
+
+    /// For each log with copies of retired ones, the last entry with copies.
+    var copied: LogIndexes {
+        var copied: LogIndexes = [:]
+        for retirement in roster.machines.values.flatMap(\.retirements) {
+            copied[retirement.signer] = max(copied[retirement.signer] ?? 0, retirement.copied)
+        }
+        return copied
+    }
+
+    /// Whether a removed machine's log that was retired counts again, and an earlier session has
+    /// read it or the copies. The server may not have the log any more.
+    package func hasReadLapsed(_ machine: MachineID) -> Bool {
+        guard let membership = roster.machines[machine], membership.removed != nil,
+            let lapsed = membership.lapsed, lapsed.end >= membership.closed
         else { return false }
-        guard var copies = membership.retirements.last else { return true }
-        // The copies may be retired, too.
-        while let later = roster.machines[copies.signer]?.retirements.first(where: {
-            copies.copied <= $0.end && copies.index < $0.index
-        }) {
-            copies = later
-        }
-        guard copies.signer == me || logs[copies.signer]?.head ?? 0 >= copies.copied else {
-            return false
-        }
-        // Machines don't acknowledge entries without versions and grants.
-        let needed = min(copies.copied, logs[copies.signer]?.lastOfInterest ?? 0)
-        return roster.members.allSatisfy {
-            $0 == me || $0 == copies.signer || !isPresent($0)
-                || logs[$0]?.acknowledged[copies.signer] ?? 0 >= needed
-        }
+        return reached[machine] ?? 0 >= membership.closed
+            || reached[lapsed.signer] ?? 0 >= lapsed.copied
     }
 
     /// Whether the logs of all absent machines are retired for good, see ``isCopied(_:)``.

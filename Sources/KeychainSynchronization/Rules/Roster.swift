@@ -42,8 +42,10 @@ package struct Roster: Hashable, Sendable {
         /// The index of the last entry of its log that counted when the machine was last removed or
         /// suspended.
         package fileprivate(set) var closed: UInt64 = 0
-        /// The retirements of its log whose copies count, in the order of the membership log.
+        /// The retirements of its log that hold, in the order of the membership log.
         fileprivate(set) var retirements: [Retirement] = []
+        /// The last retirement of its log that doesn't hold any more.
+        fileprivate(set) var lapsed: Retirement?
 
         /// The index up to which its log is retired.
         package var retired: UInt64 { retirements.last?.end ?? 0 }
@@ -75,7 +77,7 @@ package struct Roster: Hashable, Sendable {
     /// The number of removals so far.
     package private(set) var epoch: UInt64 = 0
     private var closings: [Closing] = []
-    /// How many retirements don't count any more.
+    /// How many retirements don't hold any more.
     package private(set) var lapseCount = 0
 
     /// The epoch after the entry at an index of the membership log.
@@ -175,7 +177,8 @@ package struct Roster: Hashable, Sendable {
         return true
     }
 
-    /// Closes logs, and drops the retirements whose copies become void by that.
+    /// Closes logs, and drops the retirements that don't hold any more, because that makes their
+    /// copies void.
     private mutating func close(_ closing: Closing) {
         closings.append(closing)
         var left = machines.keys.sorted().flatMap { machine in
@@ -184,11 +187,13 @@ package struct Roster: Hashable, Sendable {
         while let (machine, retirement) = left.popLast() {
             let copies = standing(
                 of: retirement.signer, at: retirement.copied, knowing: retirement.index - 1)
-            guard copies == .void,
-                let place = machines[machine]?.retirements.firstIndex(of: retirement)
+            guard copies == .void, let all = machines[machine]?.retirements,
+                let place = all.firstIndex(of: retirement)
             else { continue }
-            machines[machine]?.retirements.remove(at: place)
-            lapseCount += 1
+            // The signers of later ones have not copied what was retired already.
+            machines[machine]?.retirements.removeSubrange(place...)
+            machines[machine]?.lapsed = all.last
+            lapseCount += all.count - place
             // Copies in the log that counts again may be void.
             for other in machines.keys.sorted() {
                 left += retirements(of: other) { $0.signer == machine }
