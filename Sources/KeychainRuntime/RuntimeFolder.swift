@@ -3,7 +3,7 @@
 //   (1) The variable XDG_RUNTIME_DIR names the folder. If its value isn't an absolute path, there
 //       is no such folder.
 //   (2) Without the variable, as under cron, it is the folder that the login manager creates,
-//       provided that it belongs to this user and no other user may enter it.
+//       provided that it belongs to this user and its mode gives other users no access.
 
 import Glibc
 package import KeychainCrypto

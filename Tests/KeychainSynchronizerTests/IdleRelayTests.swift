@@ -1,5 +1,6 @@
-// IdleRelayTests: a relay that has nothing to do reads nothing from the server. After a change
-// there, it reads only what the change affects. Also the pauses before it watches the server again.
+// IdleRelayTests: a relay that has nothing to do reads nothing from the server, except everything
+// once an hour. After a change there, it reads only what the change affects. Also the pauses before
+// it watches the server again.
 
 import Foundation
 import KeychainCore
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    /// How many rounds there were, and how many of the last ones have read nothing.
+    /// How many rounds there were, and how many have read nothing since the last one that read.
     private struct Counts {
         var total = 0
         var quiet = 0
@@ -134,7 +135,7 @@ import Testing
         return Array(pauses.withLock { $0 }.prefix(10))
     }
 
-    @Test func `a watch that always ends at once is restarted after longer and longer pauses`()
+    @Test func `a watch that always ends at once is restarted after pauses growing to 30 seconds`()
         async throws
     {
         let expected: [Duration] = [200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]
@@ -226,8 +227,8 @@ import Testing
     enum Change: CaseIterable {
         case log, head, members, tokenRequest, joining
 
-        /// What is read after the change. The circle's identifier is left out, and `two` stands for
-        /// that of the other machine.
+        /// What is read after the change, apart from machine one's own log. The identifier of the
+        /// circle is left out, and `two` stands for the identifier of the other machine.
         fileprivate var reads: Set<String> {
             switch self {
             case .log: ["l/two/"]
@@ -238,8 +239,8 @@ import Testing
             }
         }
 
-        /// Whether the machine then appends an entry or may delete some, and therefore looks for
-        /// its last one.
+        /// Whether machine one may then append entries to its own log or delete some, and therefore
+        /// first checks that the server has the last entry of this log.
         fileprivate var hasOwnLog: Bool { [.log, .members, .tokenRequest].contains(self) }
 
         fileprivate func make(by two: Device, on server: MemoryStore, _ circle: String) async throws
@@ -345,8 +346,8 @@ import Testing
         let everything = Set((["m/", "h/", "t/"] + logs).map { "\(circle)/\($0)" })
         let all = rounds.withLock { $0 }
         #expect(all.filter { !$0.isEmpty }.allSatisfy { $0.isSuperset(of: everything) })
-        // Between two of these rounds, at most six are quiet, or seven if a round began just as the
-        // seventh interval ended.
+        // Between two rounds that read everything, at most six read nothing, or seven if a round
+        // began just as the seventh interval ended.
         let pauses = all.split { !$0.isEmpty }.map(\.count)
         #expect(pauses.contains { $0 > 1 } && pauses.allSatisfy { $0 <= 7 }, "\(pauses)")
     }

@@ -30,7 +30,7 @@ import Testing
         try two.set("b", "2")
         try await converge(two, one)
         #expect(try one.values() == ["a": "1", "b": "2"])
-        // The new machine's own log has the keys.
+        // After a restart, the new machine finds the circle's keys in its own log.
         try two.restart()
         try await converge(two)
         #expect(try two.values() == ["a": "1", "b": "2"])
@@ -120,7 +120,7 @@ import Testing
         let joining = two.relay(through: racing(one, count: .max))
         let joiner = RecoveryJoiner(joining, circle: try await one.circle())
         await #expect(throws: JoiningFailure.outrun) { try await joiner.join(code) }
-        // After ten additions that came second, the machine signs no more.
+        // The machine gave up after ten attempts. During each, another machine was added.
         #expect(try await one.status().machines.count == 11)
         #expect(try await two.status().state == .none)
         try await two.recover(code)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import KeychainTool
 
-@Suite struct `A manifest of run` {
+@Suite struct `A manifest of the command run` {
     private func read(_ text: String) throws -> [String] {
         try RunManifest(Array(text.utf8), named: "m").variables.map { name, value in
             switch value {
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    // The cases follow the four rules at the head of RunManifest.swift.
+    // The cases cover rules (1) to (3) at the head of RunManifest.swift.
     @Test(
         arguments: [
             ("", []), ("\n \t\n# A=b\n  # x", []),

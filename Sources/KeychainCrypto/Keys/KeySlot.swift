@@ -69,7 +69,7 @@ package struct KeySlot: Hashable, Sendable {
     /// The secret sealed by the chip, for a slot of the machine's chip.
     package var sealed: Data?
     /// The keys that the slot opens, each sealed under the slot's wrapping key, in the order of the
-    /// bits in ``opens``.
+    /// bits in ``opens``. Empty for a slot of an unknown kind.
     package var boxes: [Data]
     /// The bytes after the head of a slot of an unknown kind.
     private var unknownBytes: [UInt8] = []

@@ -20,7 +20,7 @@ public let errSecInvalidAuthorityKeyID: OSStatus = -67606
 public let errSecInvalidSubjectKeyID: OSStatus = -67607
 /// The key usage of the certificate does not fit the policy.
 public let errSecInvalidKeyUsageForPolicy: OSStatus = -67608
-/// The extended key usage of the certificate is not valid here.
+/// The extended key usage of the certificate is not valid.
 public let errSecInvalidExtendedKeyUsage: OSStatus = -67609
 /// The identifiers that link a certificate to its issuer do not agree.
 public let errSecInvalidIDLinkage: OSStatus = -67610
@@ -46,7 +46,7 @@ public let errSecUnknownCRLExtension: OSStatus = -67619
 public let errSecCRLNotTrusted: OSStatus = -67620
 /// The certificate revocation list does not satisfy the policy.
 public let errSecCRLPolicyFailed: OSStatus = -67621
-/// The issuing distribution point of the revocation list does not apply.
+/// The issuing distribution point of the revocation list is not valid.
 public let errSecIDPFailure: OSStatus = -67622
 /// The certificate does not contain the requested mail address.
 public let errSecSMIMEEmailAddressesNotFound: OSStatus = -67623
@@ -68,7 +68,7 @@ public let errSecOCSPBadResponse: OSStatus = -67630
 public let errSecOCSPBadRequest: OSStatus = -67631
 /// The OCSP service is not available.
 public let errSecOCSPUnavailable: OSStatus = -67632
-/// The OCSP responder gave a status that is not known.
+/// The OCSP responder does not know the certificate.
 public let errSecOCSPStatusUnrecognized: OSStatus = -67633
 /// The data ended before the operation was complete.
 public let errSecEndOfData: OSStatus = -67634
@@ -137,7 +137,7 @@ public let errSecTimestampWaiting: OSStatus = -67896
 public let errSecTimestampRevocationWarning: OSStatus = -67897
 /// The certificate of the time stamp service was revoked.
 public let errSecTimestampRevocationNotification: OSStatus = -67898
-/// The policy of the certificate is not allowed.
+/// The certificate does not permit the requested policy.
 public let errSecCertificatePolicyNotAllowed: OSStatus = -67899
 /// A name in the certificate is outside the permitted names.
 public let errSecCertificateNameNotAllowed: OSStatus = -67900
@@ -175,7 +175,7 @@ public let errSecUnknownQualifiedCertStatement: OSStatus = -67656
 
 // MARK: The account service (MobileMe)
 
-/// The request to the account service was queued and will be answered later.
+/// The request to the account service will be sent with the next connection.
 public let errSecMobileMeRequestQueued: OSStatus = -67657
 /// The account service redirected the request.
 public let errSecMobileMeRequestRedirected: OSStatus = -67658

@@ -190,7 +190,7 @@ package enum StatusMessages {
         -67606 The authority key identifier is not valid.
         -67607 The subject key identifier is not valid.
         -67608 The key usage of the certificate does not fit the policy.
-        -67609 The extended key usage of the certificate is not valid here.
+        -67609 The extended key usage of the certificate is not valid.
         -67610 The identifiers that link a certificate to its issuer do not agree.
         -67611 The certificate chain is longer than its path length constraint allows.
         -67612 The root certificate of the chain is not valid.
@@ -203,7 +203,7 @@ package enum StatusMessages {
         -67619 The certificate revocation list has an extension that is not known.
         -67620 The certificate revocation list is not trusted.
         -67621 The certificate revocation list does not satisfy the policy.
-        -67622 The issuing distribution point of the revocation list does not apply.
+        -67622 The issuing distribution point of the revocation list is not valid.
         -67623 The certificate does not contain the requested mail address.
         -67624 The extended key usage does not allow secure mail.
         -67625 The key usage does not allow secure mail.
@@ -214,7 +214,7 @@ package enum StatusMessages {
         -67630 The answer of the OCSP responder is malformed.
         -67631 The OCSP request is malformed.
         -67632 The OCSP service is not available.
-        -67633 The OCSP responder gave a status that is not known.
+        -67633 The OCSP responder does not know the certificate.
         -67634 The data ended before the operation was complete.
         -67635 The check for revoked certificates could not be completed.
         -67636 The network failed during the operation.
@@ -247,7 +247,7 @@ package enum StatusMessages {
         -67896 The request for a time stamp is waiting for an answer.
         -67897 The certificate of the time stamp service is about to be revoked.
         -67898 The certificate of the time stamp service was revoked.
-        -67899 The policy of the certificate is not allowed.
+        -67899 The certificate does not permit the requested policy.
         -67900 A name in the certificate is outside the permitted names.
         -67901 The validity period of the certificate is too long.
         -67902 The certificate is that of a certificate authority, but an end-entity certificate \
@@ -264,7 +264,7 @@ package enum StatusMessages {
         -67654 The trust settings deny trust to this certificate.
         -67655 The subject name of the certificate is not valid.
         -67656 The certificate has an unknown qualified certificate statement.
-        -67657 The request to the account service was queued and will be answered later.
+        -67657 The request to the account service will be sent with the next connection.
         -67658 The account service redirected the request.
         -67659 The server of the account service reported an error.
         -67660 The server of the account service is not available.

@@ -62,7 +62,8 @@ struct ConfigurationFile {
                 .failure,
                 "Another program changed \(printable(path)) in the meantime. Its change was kept.")
         }
-        // The path may have several slashes in a row, for example after a folder from a variable.
+        // The path may have several slashes in a row, for example if the value of DOCKER_CONFIG
+        // ends with a slash.
         let plain = "/" + path.split(separator: "/").joined(separator: "/")
         if place == plain, ["", "{}"].contains(text.filter { !$0.isWhitespace }) {
             guard Files.remove(place) else { throw failed() }
@@ -119,8 +120,8 @@ struct ConfigurationFile {
 /// The new text of a file, and the differences.
 struct TextChange: Equatable {
     let text: String
-    /// The changed lines with their numbers, marked `+` for new and `-` for old lines. They contain
-    /// only the settings and their section headings, not the rest of the file, which may be secret.
+    /// The settings and section headings that change, each with its line number, marked `+` if it
+    /// is new and `-` if it is old. The rest of the file is left out, because it may be secret.
     let shown: [String]
 
     static func added(_ line: Int, _ text: String) -> String { "  + \(line): \(text)" }
@@ -129,8 +130,9 @@ struct TextChange: Equatable {
 
 /// The reason why a text can't be changed.
 enum TextProblem: Error, Equatable {
-    /// The text can't be parsed. The line is the first invalid one, or 1 for a JSON object.
+    /// The text can't be parsed, or contains a section or setting twice. The line is the first at
+    /// which this is noticed; for JSON, it is always 1.
     case notUnderstood(line: Int)
-    /// The setting has a different value.
+    /// The setting already has another value than the one to be set.
     case otherValue(String, line: Int)
 }

@@ -79,8 +79,8 @@ extension Client {
 
 private var read: Entries { GP("a", "s", ["R.data": true]) }
 
-/// The cases that involve no item. SecAccessControlTests runs these cases. The names of its tests
-/// begin with the numbers of the cases.
+/// The cases that involve no item. SecAccessControlTests runs them, in tests whose names begin with
+/// the numbers of the cases.
 let accessControlCases = [313, 314, 316, 317, 319, 320, 322, 323]
 
 let sectionN: [Row] = [
@@ -142,7 +142,7 @@ let sectionN: [Row] = [
         k.delete(GP("a", "s")).gives(0)
         k.copy(GP("a", "s")).gives(-25300)
     },
-    Row(337, "a protection class may accompany only an access control of the same class") { k in
+    Row(337, "a protection class that differs from the access control's is an error") { k in
         try k.addProtected(.userPresence, ["pdmn": "ak"])
         k.add(GP("b", "s", ["pdmn": "ck", "accc": try control(.userPresence)])).gives(-50)
     },
