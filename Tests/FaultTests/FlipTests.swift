@@ -1,4 +1,5 @@
-// FlipTests: keychains with flipped bytes: the answers to requests, and what `check` detects.
+// FlipTests: keychains with flipped bytes or bits: the answers to requests, what a recovery brings
+// back, and what `check` detects.
 
 import FaultSweeps
 import Foundation
@@ -56,7 +57,7 @@ import Testing
         for file in ["keychain.db", "keybag", "device.key", "anchor"] {
             flips += try sweep(master, file)
         }
-        print("bytes of a small keychain: \(flips) flips, 0 wrong answers, 0 crashes")
+        print("bytes of a small keychain: \(flips) flips")
     }
 
     @Test func `no flipped byte in a log causes a wrong answer`() throws {
@@ -64,10 +65,10 @@ import Testing
         let child = try faultWriter("leave-log", master.path)
         #expect(child.lines() == ["ready"])
         let flips = try sweep(master, "keychain.db-wal")
-        print("bytes of a log: \(flips) flips, 0 wrong answers, 0 crashes")
+        print("bytes of a log: \(flips) flips")
     }
 
-    /// The default seed of the random flips. A failure names the seed and the flip.
+    /// The default seed of the random flips. Most messages of failures name the seed and the flip.
     private static let seed: UInt64 = 20_261_121
 
     @Test func `after a flipped bit, a recovery brings back every item or reports its loss`() throws
@@ -126,10 +127,9 @@ import Testing
             rebuilt.close()
         }
         print(
-            "recoveries: \(flips) flips in \(itemCount) items, \(tally.structural) of them in the "
-                + "structure or an item, "
-                + "\(tally.lost) items lost, \(tally.doubtful) rows left in doubt, "
-                + "0 items lost without a report, 0 deleted items back")
+            "recoveries: \(flips) flips in a keychain of \(itemCount) items; after "
+                + "\(tally.structural) of them, opening or loading failed before the recovery; "
+                + "\(tally.lost) items lost, \(tally.doubtful) rows left in doubt")
     }
 
     /// Adds items of many sizes, then deletes some of them. Part of the data is only in the log.
@@ -154,7 +154,7 @@ import Testing
     }
 
     /// Loads all items and expects the values that were written.
-    /// - Throws: The error of the first load that fails.
+    /// - Throws: The error of opening the keychain, or of the first load that fails.
     private func probe(_ folder: TemporaryFolder, _ expected: [String: Data]) throws {
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { engine.close() }
@@ -171,8 +171,8 @@ import Testing
         let first = try KeychainEngine.open(directory: folder.path, options: .testing)
         try first.save("a", Data("secret".utf8))
         first.close()
-        // `PageSeal` also corrects the page's tag: a page with a wrong tag couldn't be changed
-        // below.
+        // `PageSeal` also corrects the page's tag. With a wrong tag, the page would count as
+        // damaged, and the check would set nothing aside.
         try PageSeal.change(folder.path + "/keychain.db") { bytes in
             let place = try #require(Data(bytes).firstRange(of: Data("KCS2".utf8))).lowerBound
             bytes[place + 60] ^= 1

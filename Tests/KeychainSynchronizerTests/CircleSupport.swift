@@ -25,8 +25,9 @@ extension MemoryStore {
         }
     }
 
-    /// A server on which `event` happens once, before a machine's log is read for the second time.
-    /// By then, the logs that are read before it were read to their ends.
+    /// A server on which `event` happens once, before the log of `machine` is read for the second
+    /// time. By then, the logs that precede it in the order of reading have been read to their
+    /// ends, if each fits on one page.
     func racing(
         readingEndOfLogOf machine: Device, _ event: @escaping @Sendable () async throws -> Void
     ) async throws -> HookedStore {
@@ -42,7 +43,7 @@ extension MemoryStore {
 
 extension Device {
     static let day = 86_400.0
-    /// The time of absence in milliseconds: 60 days.
+    /// The absence in milliseconds after which a machine is suspended: 60 days.
     static let absenceLimit: Int64 = 60 * 86_400_000
 
     /// Signs a removal, which isn't on the server before the next exchange.
@@ -56,7 +57,7 @@ extension Device {
     }
 
     /// Lets so much time pass that this machine suspends all others, except those that exchange in
-    /// the meantime. The exchange with the suspensions goes through `store`.
+    /// the meantime. The exchanges in which it suspends them go through `store`.
     func suspendOthers(except present: Device..., through store: any RecordStore) async throws {
         clock.now += 59 * Self.day
         for other in present {
@@ -70,7 +71,8 @@ extension Device {
     }
 
     /// Deletes an item, and writes to "b" until its log doesn't have the deletion any more.
-    /// - Returns: A new machine of the circle. Without this one, no machine has the tombstone.
+    /// - Returns: A new machine of the circle, which doesn't get the tombstone. Once the machine
+    ///   that deleted the item is removed, no machine of the circle has it.
     func deleteForGood(_ account: String, on server: MemoryStore) async throws -> Device {
         try delete(account)
         for number in 0..<200 {

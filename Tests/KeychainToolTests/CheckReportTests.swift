@@ -3,7 +3,8 @@ import Testing
 
 @testable import KeychainTool
 
-/// A report on five items, with the given entries and a number of items that were set aside.
+/// A report on five items, with the given damaged items and pages, and a number of items that were
+/// set aside.
 private func report(
     _ damaged: [CheckReport.DamagedItem], setAside: Int = 0, pages: [UInt32] = []
 ) -> CheckReport {
@@ -57,7 +58,7 @@ private let version = CheckReport.DamagedItem.earlierVersion(of: .random())
     ]
 
     @Test(arguments: messages)
-    func `the message names the command that mends what is damaged`(
+    func `the message recommends the command that fits the damage`(
         _ report: CheckReport, _ beginning: String, _ command: String
     ) {
         let failure = CheckCommand.failure(for: report)

@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `proofs by biometric hardware are not part of messages`() throws {
+    @Test func `biometric proofs and enrollments are not part of messages`() throws {
         var values = RandomValues(seed: 31)
         let shown = Authorization(
             recognition: AuthenticationGrant(token: values.bytes16()),

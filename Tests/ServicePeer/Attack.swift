@@ -37,7 +37,8 @@ struct Attack {
         return UnixSockets.connect(first, to: socket) ? first : nil
     }
 
-    /// A connection whose challenge was answered, or `nil` if the challenge didn't arrive in time.
+    /// A connection whose challenge was answered, or `nil` if there is no connection, its challenge
+    /// didn't arrive in time, or the answer couldn't be sent.
     private func answered(
         _ answer: ([UInt8]) -> [UInt8] = { $0 }, within milliseconds: Int32 = 1000
     ) -> OwnedDescriptor? {
@@ -81,8 +82,8 @@ struct Attack {
 
     // MARK: Idle connections
 
-    /// Sends the beginning of a message on each connection, before or after hello, as far as the
-    /// service reads it.
+    /// Opens connections with `connection`, at most `count` in about 2 seconds. On each one, sends
+    /// the first 7/8 of a message of `byteCount` bytes, or less if the service stops reading.
     private func sendHalves(
         on count: Int, of byteCount: UInt32, _ connection: () -> OwnedDescriptor?
     ) throws {

@@ -148,7 +148,8 @@ extension KeyParameters {
         return item
     }
 
-    /// The attributes that the caller determines, without those that the key itself determines.
+    /// The attributes that the caller determines, without those that the key itself or the keychain
+    /// determines.
     fileprivate var givenAttributes: Attributes {
         attributes.filter { attribute, _ in
             switch attribute {
@@ -228,7 +229,7 @@ private struct NewKeyPair {
             return .rsa(sizeInBits: size ?? 2048)
         case .elliptic:
             guard let curve = EllipticCurve(rawValue: size ?? 256) else {
-                throw .param("There is no elliptic curve of this size. Use 256, 384 or 521.")
+                throw .param("No supported curve has this size. Use 256, 384 or 521.")
             }
             return .elliptic(curve)
         case .ed25519, .x25519:

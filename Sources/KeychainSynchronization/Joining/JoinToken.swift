@@ -1,6 +1,6 @@
 // JoinToken: lets a machine join unattended. Documentation/Synchronization.md, "Join tokens".
-//   (1) A token decrypts nothing. It lets a member that is online add one machine, with the scope
-//       and until the time that the issuer signed.
+//   (1) A token decrypts nothing. It lets a member with scope *all* that is online add one machine,
+//       with the scope and until the time that the issuer signed.
 //   (2) A thief can use the token instead of its owner. The owner then can't join, and an unknown
 //       machine shows in the list of members.
 
@@ -8,7 +8,7 @@ package import KeychainCore
 import KeychainCrypto
 
 package struct JoinToken: Sendable {
-    /// What the issuer signs.
+    /// What the issuer signs, and the signature.
     package struct Grant: Hashable, Sendable {
         package let circle: CircleID
         /// The head of the membership log when the token was created. The joining machine accepts
