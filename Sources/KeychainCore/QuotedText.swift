@@ -1,12 +1,14 @@
 // QuotedText: escapes text from untrusted sources, such as paths and program names, for output on
 // one line.
-//   (1) Escaped text stays on one line, and a terminal shows all of it in order: characters that it
-//       would act on, reorder or not show are replaced with escape sequences.
+//   (1) Escaped text stays on one line, and a terminal shows all of it: characters that it would
+//       act on or not show, including the controls of the text direction, are replaced with escape
+//       sequences. Right-to-left letters remain, so a terminal may still reorder them and the
+//       characters next to them.
 //   (2) A quoted text can't contain its own end: quotation marks in it are escaped.
 
 extension Unicode.Scalar {
-    /// Whether a terminal, a pager or a line-oriented program would act on the character, reorder
-    /// the text around it, or not show it.
+    /// Whether a terminal, a pager or a line-oriented program would act on the character or not
+    /// show it.
     ///
     /// These are the control characters (C0, DEL, C1), line and paragraph separators, format
     /// characters such as bidirectional controls and zero-width characters, private-use and

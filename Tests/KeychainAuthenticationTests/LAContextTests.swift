@@ -170,7 +170,7 @@ import Testing
     // MARK: Reuse
 
     @Test
-    func `an earlier authentication is reused for the context's duration, at most 300 seconds`()
+    func `another context's authentication is reused for the reuse duration, at most 300 seconds`()
         async throws
     {
         let test = try withPasscode()

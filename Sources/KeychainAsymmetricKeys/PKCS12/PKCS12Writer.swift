@@ -32,7 +32,8 @@ enum PKCS12Writer {
         let code = PasswordHash.sha256.pkcs12Code(
             of: safe, password: password.wide, salt: salt, rounds: rounds)
         guard let code else {
-            throw KeychainFailure(.internalError, "The container could not be authenticated.")
+            throw KeychainFailure(
+                .internalError, "The container's authentication code could not be computed.")
         }
         return DERValue.sequence([
             .integer(3), content(ContentType.data, .octets(safe)),

@@ -48,7 +48,7 @@ package struct Question: Hashable, Sendable {
     package var subject: Subject
     /// The program's reason for the prompt. May be empty.
     package var reason: String
-    /// The problem with the previous answer, or `nil` for the first prompt.
+    /// The problem with the previous answer, or `nil` if there is none to show.
     package var problem: Problem?
     /// The program's titles for the buttons.
     package var cancelTitle: String?
@@ -74,7 +74,8 @@ package struct Question: Hashable, Sendable {
 /// The result of a prompt for text input.
 package enum Answer: Sendable {
     case entered(SecretBytes)
-    /// The user canceled or closed the terminal, or the prompter's time ran out.
+    /// The user canceled, the terminal was closed or can't hide the input, or the prompter's time
+    /// ran out.
     case cancelled
     /// The prompt was canceled by the program.
     case interrupted

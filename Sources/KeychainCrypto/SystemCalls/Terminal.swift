@@ -31,7 +31,8 @@ package struct Terminal: ~Copyable {
         close(descriptor)
     }
 
-    /// Whether the process can ask. The terminal stops a background process that reads from it.
+    /// Whether this is the controlling terminal of the process, and the process is in its
+    /// foreground. A controlling terminal stops a background process that reads from it.
     package var isForeground: Bool {
         tcgetpgrp(descriptor) == getpgrp()
     }
@@ -98,13 +99,13 @@ package struct Terminal: ~Copyable {
         case none
         /// ESC, and more bytes of the same key are there.
         case begun
-        /// ESC [, with any number of parameters, which a final byte ends.
+        /// ESC [ and any number of parameter bytes. A final byte ends the sequence.
         case control
         /// ESC O, or ESC [ [ of the Linux console. One more byte belongs to it.
         case oneMore
 
         /// The longest time between ESC and the next byte of the same key, in milliseconds. Nobody
-        /// types two keys as fast.
+        /// types two keys that fast.
         static let pause: Int32 = 50
 
         /// - Returns: Whether the byte belongs to the sequence. A control character doesn't, so it
@@ -151,7 +152,7 @@ package struct Terminal: ~Copyable {
                     ending = .ended
                     break reading
                 case Key.backspace, Key.delete:
-                    // Removes the last character with all its UTF-8 bytes.
+                    // Removes the last Unicode scalar with all its UTF-8 bytes.
                     while count > 0 {
                         count -= 1
                         if unsafe target[count] & 0xC0 != 0x80 { break }

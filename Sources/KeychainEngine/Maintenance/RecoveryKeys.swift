@@ -2,8 +2,8 @@
 // the new one.
 //   (1) The keybag used is the authentic one with the highest generation among the keybag file and
 //       all keybags in the damaged database. A keybag from an uncommitted transaction is used only
-//       if there is no other. Within each of these two groups, one of version 1 is used only if
-//       there is none of version 2.
+//       if there is no other. Among the committed keybags, and among the uncommitted ones, one of
+//       version 1 is used only if there is none of version 2.
 //   (2) A keybag of a lower generation than the newest committed header states is refused before
 //       the passcode is checked. It may open with an earlier passcode, which others may know.
 //   (3) Whatever unlocks the keychain opens the rows: the passcode, a recovery code or a
@@ -67,7 +67,9 @@ struct RecoveryKeys {
     }
 
     private static let missingPasscode = KeychainFailure(
-        .interactionNotAllowed, "Recovering this keychain needs its passcode. Nothing was changed.")
+        .interactionNotAllowed,
+        "Without a recovery code or a credential that unlocks this keychain, recovering it needs "
+            + "its passcode. Nothing was changed.")
 
     private static let missingWayIn = KeychainFailure(
         .authFailed,
@@ -81,11 +83,11 @@ struct RecoveryKeys {
         throw KeychainFailure(
             .invalidKeychain,
             "The keychain's current keybag is lost: the newest keybag found has number "
-                + "\(generation), and the items were last written under number \(newest). The "
+                + "\(generation), and the database was last written under number \(newest). The "
                 + "older keybag may open with an earlier passcode, so it isn't used. Restore the "
-                + "file `keybag` from a backup made after the last change of the passcode or of "
-                + "another way in, and run `keychainctl recover` again. Nothing was "
-                + "changed.", cause: .damage)
+                + "file `keybag` from a backup made after the last change of the passcode, of "
+                + "another way in or of the binding to a machine, and run `keychainctl recover` "
+                + "again. Nothing was changed.", cause: .damage)
     }
 
     /// The row for the new database. A row of version 1 is sealed again under the new keys, unless
@@ -100,10 +102,12 @@ struct RecoveryKeys {
 }
 
 extension KeyRing {
-    /// Adds the keys that need a way in. Without `way`, the credential of this process is tried.
+    /// Adds the keys that need a way in. Without `way`, the credential of this process is tried. If
+    /// no keys need a way in, `way` is ignored.
     ///
     /// - Returns: Whether the ring has all keys that can be opened on this machine.
-    /// - Throws: `authFailed` if `way` is wrong, `param` if the keychain has none of its kind.
+    /// - Throws: `authFailed` if `way` is wrong or opens only the machine key; `param` if the
+    ///   keychain has other ways in, but none of this kind.
     mutating func unlockForRecovery(
         with way: WayIn?, _ options: EngineOptions
     ) throws(KeychainFailure) -> Bool {

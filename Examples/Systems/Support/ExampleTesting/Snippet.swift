@@ -4,14 +4,14 @@ import Foundation
 import Testing
 
 /// Records an issue unless a Swift code block of a system's README is also in a source file, line
-/// for line.
+/// for line, and has at least five lines that aren't empty.
 ///
 /// - Parameters:
-///   - heading: The heading whose first code block is meant, or `nil` for the last code block of
-///     the document.
+///   - heading: The level-2 heading after which the first Swift code block is meant, or `nil` for
+///     the last Swift code block of the document.
 ///   - system: The name of the system's folder.
 ///   - sourceFile: The source file.
-/// - Throws: An error if a file can't be read or there is no code block.
+/// - Throws: An error if a file can't be read, or if the heading or the code block is missing.
 public func expectSnippet(
     under heading: String? = nil, inReadmeOf system: String, isPartOf sourceFile: String = #filePath
 ) throws {

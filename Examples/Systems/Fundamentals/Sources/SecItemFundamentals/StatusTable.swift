@@ -50,7 +50,8 @@ public struct StatusRow: Sendable, CustomStringConvertible {
             answer: "Ask again, or ask the user to set a passcode."),
         StatusRow(
             status: errSecParam, name: "errSecParam",
-            cause: "A dictionary has a key or a value that the function doesn't accept.",
+            cause: "A dictionary has a key or a value that the function doesn't accept, or lacks "
+                + "the class.",
             answer: "Correct the program."),
         StatusRow(
             status: errSecNoSuchAttr, name: "errSecNoSuchAttr",
