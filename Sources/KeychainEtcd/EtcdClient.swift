@@ -10,7 +10,7 @@
 //       the call fails.
 //   (4) A failure that doesn't depend on the node, such as a missing right, ends the call at once.
 //       Other failures that waiting doesn't resolve, such as a wrong certificate, end it after as
-//       many in a row as there are nodes, and after at least two.
+//       many in a row as there are nodes; with a single node, after two.
 
 #if Synchronization
 
@@ -23,7 +23,7 @@ import FoundationEssentials
 package actor EtcdClient {
     let configuration: EtcdConfiguration
     let transport: EtcdTransport
-    /// The index of the node that last answered a call.
+    /// The index of the node at which a call last succeeded, and at which the next one begins.
     private(set) var preferred = 0
     /// An estimate of how many keys fit into an answer.
     var pageLimit = 1000
@@ -47,7 +47,7 @@ package actor EtcdClient {
     /// The connections also end some time after the last reference to the client is released.
     package func shutDown() async { await transport.shutDown() }
 
-    /// The answer to a request, and whether an earlier attempt was not answered.
+    /// The answer to a request, and whether an earlier attempt may have been carried out.
     struct Answered<Answer: Sendable>: Sendable {
         let answer: Answer
         let afterUnanswered: Bool
@@ -202,7 +202,8 @@ package actor EtcdClient {
 struct EtcdTries {
     private let nodes: [String]
     private(set) var index: Int
-    /// Whether an earlier attempt was not answered, so that its request may have been carried out.
+    /// Whether the request of an earlier attempt may have been carried out: there was no answer, or
+    /// one that leaves it open.
     private(set) var wasUnanswered = false
     private var failureCount = 0
     private var rejectedTokenCount = 0
@@ -221,7 +222,7 @@ struct EtcdTries {
     }
 
     /// - Returns: The reason to report if no further attempt is made.
-    /// - Throws: ``EtcdFailure`` if this was the last attempt.
+    /// - Throws: ``EtcdFailure`` if another attempt is useless.
     mutating func note(
         _ failure: EtcdTryFailure, _ kind: EtcdClient.Kind
     ) throws -> EtcdFailure.Reason {
@@ -243,7 +244,8 @@ struct EtcdTries {
         case .untrusted, .malformed, .answerTooLarge: incurableCount += 1
         default: incurableCount = 0
         }
-        // The limit is at least 2, since a node that is being stopped also breaks off a handshake.
+        // The limit is at least 2, since a handshake can also fail because the node is being
+        // stopped.
         guard incurableCount < max(2, nodes.count) else { throw self.failure(reason, kind) }
         return reason
     }

@@ -3,9 +3,10 @@
 //   (1) A service holds the lock from before it creates the socket until after it has removed it,
 //       or until it ends for any reason. So if a note names a socket and its lock is free, the
 //       socket was left behind.
-//   (2) A socket that another program, such as systemd, created in its place is a different file.
-//       No note names it.
-//   (3) No socket is removed here. The next service removes it, under the lock.
+//   (2) If another program, such as systemd, has since created a socket at the same path, that is a
+//       different file, and no note names it.
+//   (3) A socket that was left behind isn't removed here. The next service removes it, under the
+//       lock.
 
 import Glibc
 package import KeychainCrypto

@@ -207,8 +207,9 @@ import Testing
             as: keychain.caller)
     }
 
-    /// A keychain with 91 commits in its log, and a copy of the keychain as a killed process would
-    /// leave it. One byte in the middle of the copy's log is changed.
+    /// An open keychain with 91 commits in its log, and a copy of its folder. The copy lacks the
+    /// shared memory and, unless `withAnchor` is set, the anchor. One byte in the middle of its log
+    /// is changed.
     private func killedKeychain(withAnchor: Bool) throws -> (TemporaryKeychain, copy: String) {
         let keychain = try TemporaryKeychain()
         try keychain.engine.store.emptyLog()

@@ -1,4 +1,4 @@
-// SeededGenerator: random numbers that are the same in every run (SplitMix64).
+// SeededGenerator: random numbers that are always the same for the same seed (SplitMix64).
 
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64

@@ -44,8 +44,8 @@ package struct AuditFolder: Hashable, Sendable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
-            // The error doesn't contain the system's reason. Opening the folder usually fails for
-            // the same one.
+            // The system's reason is taken from `errno`: opening the folder usually fails for the
+            // same reason.
             let opened = Files.open(path, O_RDONLY | O_DIRECTORY)
             throw Self.failure("read \(path)", code: opened == nil ? errno : EIO)
         }

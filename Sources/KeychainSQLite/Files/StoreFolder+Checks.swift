@@ -2,8 +2,8 @@
 // put there or made accessible to others.
 //   (1) Nothing outside the folder is read, written or removed through a link in the folder.
 //   (2) Opening a file that isn't regular, such as a pipe, never blocks.
-//   (3) A file with a second hard link isn't written in place, because the other name may belong to
-//       anyone.
+//   (3) A file with a second hard link isn't written in place, because the changes would also be
+//       visible through the other link, which may be in any folder.
 //   (4) A file that is refused is left unchanged. The error names it and says what the user can do.
 
 import Glibc
@@ -12,7 +12,7 @@ import KeychainCrypto
 
 extension StoreFolder {
     /// Refuses a folder in which a file with a keychain file's name fails the check of
-    /// ``check(_:)``, or that contains two databases.
+    /// ``check(_:)``, or that ``requireOneDatabase()`` refuses.
     ///
     /// `keybag` is excepted: its content is in the database, so the file is ignored and written
     /// again.

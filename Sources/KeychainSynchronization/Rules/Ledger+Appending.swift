@@ -44,13 +44,14 @@ extension Ledger {
             if isDone(name, areAbsentCopied) { end = max(end, place) } else { needed[name] = place }
         }
         var kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
-        // This machine was suspended, and its log may count again that was retired meanwhile.
+        // This machine was suspended, and its log was retired. Until all present machines have
+        // acknowledged the copies, the retired entries may count again, so they stay.
         if let own = roster.machines[me], own.retired >= log.first, !hasCopies(own) {
             kept = min(kept, log.first)
         }
         end = min(end, kept)
-        // Entries in front of all that are needed, such as acknowledgements, are dropped too if
-        // they are more than `spareCount`.
+        // Unneeded entries in front of all needed ones, such as acknowledgements, are in themselves
+        // a reason to compact the log only if there are more than `spareCount` of them.
         let isSpareInFront =
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
         let compacts = compacts && pending.count <= limit && (end > 0 || isSpareInFront)
@@ -67,8 +68,9 @@ extension Ledger {
             names = Set((pending.sorted() + names.subtracting(pending).sorted()).prefix(limit))
         }
         for name in names { needed[name] = nil }
-        // A void entry with a pending version shows a later session that the item wasn't deleted.
-        // So the older entries stay until all pending versions are appended.
+        // If a pending version is in a void entry of this log, only that entry shows a later
+        // session that the item wasn't deleted. So the older entries stay until all pending
+        // versions are appended.
         let isShortened =
             (compacts || renews && !names.isEmpty) && pending.isSubset(of: names)
         let first = isShortened ? needed.values.reduce(min(kept, index), min) : log.first
@@ -99,9 +101,10 @@ extension Ledger {
     /// The number of unneeded entries up to which a log isn't compacted only to drop them.
     private static let spareCount: UInt64 = 64
 
-    /// Whether it pays to append the needed versions of this machine's log again: the log has more
-    /// entries in which no item has its last version than needed versions, and more than
-    /// `spareCount` of them. It also pays if outdated versions keep the log from being clean after
+    /// Whether it pays to append the needed versions of this machine's log again: in more than
+    /// `spareCount` of its entries no item has its last version in this log, and there are more of
+    /// these entries than items in the log. Deletions that no longer have to stay aren't counted as
+    /// items. It also pays if outdated versions keep the log from being clean after
     /// a change that closed logs, since other machines wait for a clean entry.
     package var isWorthCompacting: Bool {
         guard let log = logs[me] else { return false }
@@ -122,7 +125,7 @@ extension Ledger {
             versions: [:])
     }
 
-    /// Whether the content of an entry that was taken is a part of the current state.
+    /// Whether an entry that was taken counts and its log hasn't declared it unneeded since.
     package func isNeeded(_ writer: MachineID, _ index: UInt64) -> Bool {
         guard let log = logs[writer] else { return false }
         return index >= log.first

@@ -1,4 +1,5 @@
-// PartyTests: the parties among which the service's threads and connections are shared.
+// PartyTests: the parties among which the service's threads, connections and buffers are shared,
+// and the limits that apply to each party.
 
 import KeychainCore
 import Synchronization
