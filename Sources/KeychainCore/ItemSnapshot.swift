@@ -18,8 +18,8 @@ package struct ItemSnapshot: Hashable, Sendable {
     package var protection: ProtectionClass
     package var constraints: AccessConstraints
     /// Whether ``constraints`` is certain. If the keychain is accessed through the SecItem
-    /// functions, an item can have constraints that can't be determined. In messages, the
-    /// constraints are always known.
+    /// functions, an item can have constraints that can't be determined. A message between a
+    /// client and a keychain service doesn't contain this value: the constraints are known there.
     package var constraintsAreKnown = true
     package var isSynchronizable: Bool
     package var isTombstone: Bool

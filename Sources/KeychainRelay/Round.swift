@@ -32,9 +32,9 @@ struct Round {
     private var firstNeeded: UInt64 = 0
     private var retired: Set<Bytes16> = []
 
-    /// After this number of bytes of the membership log, a delivery gets no further entry of it,
-    /// and after this number of bytes of machines' logs none of these. So a delivery fits into one
-    /// message to a service.
+    /// Once a delivery has this number of bytes of the membership log, no further entry of that log
+    /// is added to it. The same limit holds for the machines' logs, all of them together. So a
+    /// delivery fits into one message to a service.
     private static let deliveryByteCount = 4 << 20
 
     init(store: any RecordStore, absenceLimit: Int64, _ changes: PendingChanges.Changes) {
@@ -50,8 +50,9 @@ struct Round {
         let keys = RecordKeys(circle: Hexadecimal.text(Array(demand.circle)))
         var delivery = Delivery()
         if demand.membershipIndex > membershipIndex {
-            // Entries that were passed over may refer to the changes of the members that the
-            // keychain has accepted, and a retirement means that other logs were longer before it.
+            // The keychain has accepted changes of the members, so the same positions may be read
+            // again. Entries that it passed over may refer to these changes. And a retirement names
+            // entries of other logs, which the server may not have had when these logs were read.
             membershipIndex = demand.membershipIndex
             (offered, ends) = ([], [])
         }

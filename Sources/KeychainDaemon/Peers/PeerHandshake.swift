@@ -18,7 +18,7 @@
 //       answered over the connection under that id and is still running.
 //   (6) The path and the file of an executable must match: the file that the process runs has to be
 //       the one at the path, as the service sees the file system. An executable that was deleted or
-//       replaced, or that runs in a different mount namespace, has no valid path and is refused.
+//       replaced, or that is at its path only in another mount namespace, is refused.
 //   (7) On a dedicated socket the process isn't checked. A client that can connect to the socket
 //       has the socket's identity, even if the kernel can't name the process.
 
