@@ -86,7 +86,9 @@ import Testing
         }
     }
 
-    @Test func `no answer follows a wrong opening of a commitment, or three failures`() throws {
+    @Test func `a commitment that failed is not answered again, and none is after three failures`()
+        throws
+    {
         var desk = JoinDesk(member: member.id)
         let joiner = Joiner(joiner.description, circle: circle.id)
         _ = try desk.answer(joiner.commitment, circle)

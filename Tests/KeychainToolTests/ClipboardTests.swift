@@ -32,7 +32,7 @@ import Testing
                     + "contains the secret."
             ),
         ])
-    func `if no process can clear the clipboard later, it is cleared at once or an error warns`(
+    func `if it can't be cleared later, it is cleared at once, and the error says if that failed`(
         _ canClear: Bool, _ end: String
     ) throws {
         let home = try TestHome()

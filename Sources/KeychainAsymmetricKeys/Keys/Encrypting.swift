@@ -7,8 +7,8 @@
 //     RSAPublicKey (PKCS #1).
 //   - ECIES: ephemeral point ‖ ciphertext ‖ tag. The AES key has 128 bits, or 256 for curves above
 //     256 bits. It is derived with X9.63, with the ephemeral point as shared information. There is
-//     no associated data. The initialization vector is zero, or the 16 bytes after the key in the
-//     derivation's output.
+//     no associated data. Depending on the algorithm, the initialization vector is zero, or the 16
+//     bytes after the key in the derivation's output.
 
 import Crypto
 import CryptoExtras

@@ -16,7 +16,7 @@ package struct BackupMachine: Codable, Hashable, Sendable {
 
     let kind: Kind
     let salt: Data
-    /// The bytes that the chip sealed.
+    /// The secret from which the key is derived, sealed by the chip; `nil` for an identity.
     let sealed: Data?
 
     /// Creates a new key for the items of one backup, and the data with which only this machine can
@@ -39,8 +39,10 @@ package struct BackupMachine: Codable, Hashable, Sendable {
         )
     }
 
-    /// Returns `nil` if the machine's chip didn't seal the key or can't be used now, or if the
-    /// machine has no identity. Another machine's identity yields a key that opens no item.
+    /// Recovers the key.
+    /// - Returns: If the key requires a chip: `nil` if this machine's chip is another one or can't
+    ///   be used now. If the key requires an identity: `nil` if this machine has none. The identity
+    ///   of another machine yields a key that opens no item.
     package func key(on machine: Machine) -> SecretBytes? {
         let secret: SecretBytes? =
             switch kind {
@@ -50,7 +52,8 @@ package struct BackupMachine: Codable, Hashable, Sendable {
         return secret.map { KeyDerivation.derive(.backup, from: $0, salt: Array(salt)) }
     }
 
-    /// Seals an item under the key, with the unencrypted name beside it as associated data.
+    /// Seals an item under the key. The associated data `name` identify the item: only with the
+    /// same bytes can it be opened.
     package static func seal(_ item: Data, as name: [UInt8], using key: SecretBytes) -> Data {
         AuthenticatedEncryption.seal(item, using: key, authenticating: name)
     }

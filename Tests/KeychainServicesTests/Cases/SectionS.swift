@@ -238,7 +238,7 @@ let sectionS: [Row] = [
                 } == -50)
         }
     },
-    Row(440, "an RSA key of 2048 bits encrypts 245 bytes at most") { _ in
+    Row(440, "an RSA key of 2048 bits encrypts at most 245 bytes with PKCS 1 padding") { _ in
         let half = try KnownKey.rsa2048.publicKey()
         let longest = [UInt8](repeating: 7, count: 245)
         let tooLong = olderKeyFunctions.encrypt(half, .PKCS1, longest + [7], room: 256)

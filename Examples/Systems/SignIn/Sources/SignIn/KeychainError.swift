@@ -15,7 +15,7 @@ public enum KeychainError: LocalizedError, Equatable {
     case itemNotFound
     /// The keychain returned this status. `errSecInteractionNotAllowed` (-25308) means that the
     /// item is locked: retry after the device is unlocked. `errSecDecode` (-26275) means that
-    /// the stored bytes are not text; they are not changed.
+    /// the item is damaged, or that its bytes are not text; it is not changed.
     case unexpectedStatus(OSStatus)
 
     init(_ status: OSStatus) {
