@@ -82,6 +82,8 @@ extension Session {
             do throws(SynchronizationFailure) {
                 try request.verify(in: replica.circle, now: engine.milliseconds)
             } catch {
+                // What the token refers to may not have been read yet.
+                if case .gap = error { continue }
                 replica.note(error)
                 continue
             }

@@ -171,6 +171,18 @@ import Testing
                         sealedName: [], heads: [:])),
                 after: circle.head, in: circle.id, created: 0, by: member)
         }
+        // A member that hasn't read the circle's last entry adds nobody, and accuses nobody.
+        var grown = circle
+        try grown.append(entry(joiner, after: grown))
+        let later = try JoinToken(for: .all, expires: 1000, in: grown, by: member)
+        let early = try #require(JoinToken(decoding: Array(later.bytes.data)))
+            .request(for: attacker.description)
+        #expect {
+            try early.verify(in: circle, now: 0)
+        } throws: {
+            if case .gap = $0 as? SynchronizationFailure { true } else { false }
+        }
+
         var used = circle
         try used.append(entry(joiner, after: used))
         let before = used

@@ -109,6 +109,23 @@ import Testing
         #expect(ledger.isWorthCompacting)
     }
 
+    @Test func `a log becomes clean although an entry has an outdated version and a needed one`()
+        throws
+    {
+        let second = Bytes16(high: 0, low: 8)
+        var ledger = Ledger(me: me, roster: Roster(founder: me))
+        ledger.write(name, stamp(1))
+        ledger.write(second, stamp(1))
+        ledger.append(try #require(ledger.plan(compacts: false)), knowing: 1)
+        ledger.write(name, stamp(2))
+        ledger.append(try #require(ledger.plan(compacts: false)), knowing: 1)
+        let plan = try #require(ledger.plan(compacts: true))
+        #expect(plan.isClean && plan.first == 2)
+        #expect(plan.versions == [second: stamp(1)])
+        ledger.append(plan, knowing: 1)
+        #expect(ledger.plan(compacts: true) == nil)
+    }
+
     @Test func `an entry that was void before its log was retired stays void`() {
         var roster = roster()
         _ = roster.apply(.suspend(other, [other: 2]), at: 5)

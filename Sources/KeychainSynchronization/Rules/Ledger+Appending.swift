@@ -49,7 +49,8 @@ extension Ledger {
         if let own = roster.machines[me], own.retired >= log.first, !hasCopies(own) {
             kept = min(kept, log.first)
         }
-        end = min(end, kept)
+        // The entries before `end` are dropped.
+        if end > 0 { end = min(end + 1, kept) }
         // Unneeded entries in front of all needed ones, such as acknowledgements, are in themselves
         // a reason to compact the log only if there are more than `spareCount` of them.
         let isSpareInFront =
@@ -104,8 +105,8 @@ extension Ledger {
     /// Whether it pays to append the needed versions of this machine's log again: in more than
     /// `spareCount` of its entries no item has its last version in this log, and there are more of
     /// these entries than items in the log. Deletions that no longer have to stay aren't counted as
-    /// items. It also pays if outdated versions keep the log from being clean after
-    /// a change that closed logs, since other machines wait for a clean entry.
+    /// items. It also pays if outdated versions keep the log from being clean after a change that
+    /// closed logs, since other machines wait for a clean entry.
     package var isWorthCompacting: Bool {
         guard let log = logs[me] else { return false }
         if log.settledKnown < roster.lastClosing, !outdated.isEmpty { return true }

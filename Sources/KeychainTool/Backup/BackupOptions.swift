@@ -40,7 +40,12 @@ struct BackupRecipientOptions: ParsableArguments {
 
     func recipients(mayAsk: Bool) throws(ControlFailure) -> [AgeRecipient] {
         var recipients: [AgeRecipient] = []
-        for text in recipient { recipients.append(try Self.parsed(text)) }
+        for text in recipient {
+            // A private key is not repeated.
+            let isPrivate = text.uppercased().hasPrefix("AGE-SECRET-KEY-")
+            let name = isPrivate ? "A private key" : "“\(printable(String(text.prefix(80))))”"
+            recipients.append(try Self.parsed(text, name))
+        }
         for path in recipientsFile {
             var bytes = try KeyFile.bytes(of: path)
             defer { bytes.erase() }
@@ -49,19 +54,24 @@ struct BackupRecipientOptions: ParsableArguments {
                 throw ControlFailure(.failure, "\(printable(path)) contains no recipients.")
             }
             for line in lines {
-                recipients.append(try Self.parsed(String(decoding: line, as: UTF8.self)))
+                // The file may have private keys instead, which are not repeated either.
+                let text = String(decoding: line, as: UTF8.self)
+                recipients.append(try Self.parsed(text, "A line of \(printable(path))"))
             }
         }
         guard recipients.isEmpty else { return recipients }
         return [.passphrase(try passphrase(mayAsk))]
     }
 
-    private static func parsed(_ text: String) throws(ControlFailure) -> AgeRecipient {
+    /// The recipient that a text stands for. `name` is how an error names the text.
+    private static func parsed(
+        _ text: String, _ name: String
+    ) throws(ControlFailure) -> AgeRecipient {
         guard let recipient = AgeRecipient(text: text) else {
             throw ControlFailure(
                 .usage,
-                "“\(printable(String(text.prefix(80))))” is not an age public key for X25519. "
-                    + "`age-keygen` generates keys that begin with age1.")
+                "\(name) is not an age public key for X25519. `age-keygen` generates keys that "
+                    + "begin with age1.")
         }
         return recipient
     }
