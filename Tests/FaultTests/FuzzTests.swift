@@ -1,4 +1,5 @@
-// FuzzTests: every parser of external data, with inputs close to valid ones.
+// FuzzTests: parsers of the keychain's files, of entitlements and of SecItem dictionaries, with
+// inputs close to valid ones.
 //   (1) The inputs are derived from a fixed seed, so that a failure can be repeated.
 //   (2) No input may cause a trap. If accepted input has a single encoding, it must be encoded to
 //       the same bytes again.
@@ -215,7 +216,7 @@ private struct NoKeychain: RequestHandler {
             taken += 1
             #expect(again == input)
         }
-        print("fuzz \(target.name): \(target.rounds) inputs, \(taken) accepted, 0 traps")
+        print("fuzz \(target.name): \(target.rounds) inputs, \(taken) encoded again, 0 traps")
     }
 
     private static func mutated(_ input: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {

@@ -32,7 +32,7 @@ package struct SealedDeviceKeyVector: FormatVector {
     package var flags: [String]
     package var result: VectorResult
     package var file: Hex
-    /// The bytes that the hardware sealed.
+    /// The sealed device key, as the hardware returned it.
     package var sealed: Hex?
     /// Whether both copies are intact.
     package var isWhole: Bool?
@@ -253,8 +253,9 @@ package struct RecordEncodingVector: FormatVector {
 
 /// Documentation/Formats/row-v1.md: the columns of a row, and their decrypted content.
 package struct RowVector: FormatVector {
-    /// The part of the row that doesn't open. `applicationPassword` stands for the secret if only
-    /// the application password is wrong.
+    /// The part of the row that doesn't open. `applicationPassword` stands for the secret if the
+    /// class key opens it, but what is inside can't be authenticated under the application
+    /// password: the password is wrong, or the content was changed or belongs to another row.
     package enum Failure: String, Codable, Sendable {
         case metadata, secret, applicationPassword
     }

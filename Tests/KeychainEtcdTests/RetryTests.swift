@@ -166,7 +166,8 @@ import Testing
         }
     }
 
-    @Test func `an error in place of a password ends each call unchanged`() async throws {
+    @Test func `if the password closure throws an error, each call throws that error`() async throws
+    {
         struct Locked: Error {}
         let user = EtcdConfiguration.User(name: "u") { throw Locked() }
         try await StandInServer.with([{ _ in Self.found }]) { servers, files in
@@ -221,8 +222,8 @@ import Testing
                 [servers[0].endpoint], files, user: Self.slowUser(.seconds(1)),
                 try: .seconds(2), overall: .milliseconds(3400))
             #expect(await reason { _ = try await client.get("k") } == .deadline)
-            // The first attempt ends after two seconds. After three, no time would be left for the
-            // second one.
+            // The first attempt ends after two seconds. If its time limit began after the wait, it
+            // would end after three, and the time left would be too short for a second attempt.
             #expect(servers[0].requests(Self.range).count == 2)
         }
     }

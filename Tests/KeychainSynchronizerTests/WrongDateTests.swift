@@ -1,5 +1,5 @@
-// WrongDateTests: items whose modification date is out of range, for example because no later date
-// exists.
+// WrongDateTests: items whose modification date is out of range, for example so large that adding a
+// millisecond doesn't change it.
 
 import KeychainCore
 import KeychainSQLite

@@ -91,7 +91,7 @@ package final class AgeWriter {
     }
 }
 
-/// Reads an age file from a descriptor, from its start.
+/// Reads an age file from a descriptor, whose position must be the start of the file.
 package final class AgeReader {
     /// An identity that opens this file again.
     package let identity: AgeIdentity
@@ -125,7 +125,8 @@ package final class AgeReader {
         throw .noMatch
     }
 
-    /// Whether a file, read from its start, is encrypted with a passphrase.
+    /// Whether a file is encrypted with a passphrase. The descriptor's position must be the start
+    /// of the file. It is moved, and isn't moved back.
     package static func isForPassphrase(_ descriptor: Int32) throws(AgeFailure) -> Bool {
         var input = AgeInput(descriptor)
         return try AgeHeader(&input).stanzas.contains(where: \.isOfPassphrase)

@@ -1,7 +1,8 @@
 // KeychainEngine+Synchronize: passes messages of synchronization on to the module that understands
 // them.
-//   (1) The engine doesn't depend on that module, so a program can be built without it. The options
-//       of a program that was built with synchronization have a function that makes an answerer.
+//   (1) The engine doesn't depend on that module, so a program can be built without it. In a
+//       program that was built with it, `EngineOptions.synchronization` creates the object that
+//       answers the messages.
 
 package import KeychainCore
 

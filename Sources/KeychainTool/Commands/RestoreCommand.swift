@@ -46,9 +46,9 @@ struct RestoreCommand: ParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "With --backup: also deletes the items that are neither in the backup nor "
-                + "synchronizable. With --version: deletes another item that has the version's "
-                + "name."))
+            "With --backup: first deletes the items that aren't synchronizable, including those "
+                + "modified after the backup. With --version: deletes another item that has the "
+                + "version's name."))
     var replace = false
 
     @Flag(help: "With --backup: shows what would change, and changes nothing.")
@@ -264,8 +264,9 @@ struct RestoreCommand: ParsableCommand {
                     + "item first"
             case .locked: "not restored: locked, or bound to another machine"
             case .altered:
-                "not restored: its bytes, or the recorded reason why it was set aside, can't be "
-                    + "authenticated; give its reference to restore it anyway"
+                "not restored: its bytes, or the recorded reason why it was set aside, may have "
+                    + "changed since then; give its reference to restore it if all its bytes are "
+                    + "as they were written"
             }
         return "\(restoration.reference): \(outcome)"
     }

@@ -73,7 +73,7 @@ import KeychainEngine
         #expect(new != old)
         #expect(try second.identifier() == new)
         #expect(try copy.identifier() == new)
-        // A deletion by other means also clears the cache.
+        // A deletion or a save through any `Keychain` of this process also clears the cache.
         #expect(try test.keychain().removeAll() == 1)
         let third = try copy.identifier()
         #expect(third != new)
@@ -85,9 +85,10 @@ import KeychainEngine
         let test = try TestDatabase(.typed)
         let known = identity(test)
         let identifier = try known.identifier()
-        // Each attempt deletes the item through another connection, and adds the item again. Other
-        // tests can change keychains at the same time, which clears the cache. An attempt during
-        // such a change proves nothing and is repeated.
+        // Each attempt deletes the item, gets the identifier, and adds the item again. The item is
+        // deleted through a connection, not through `Keychain`, so the cache isn't cleared. Other
+        // tests can make changes through `Keychain` at the same time, which clears the cache. An
+        // attempt during such a change proves nothing and is repeated.
         let item = known.keychain.access(.save, known.account).item
         let connection = try test.database.connection()
         var undisturbed = 0
@@ -138,7 +139,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier in UserDefaults is migrated, or only removed if the keychain has it`(
+    func `an identifier in UserDefaults is migrated unless the keychain has it, and is removed`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)

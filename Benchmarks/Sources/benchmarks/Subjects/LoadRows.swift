@@ -48,7 +48,7 @@ enum LoadRows {
 
     static func load(_ keychain: Keychain, _ key: KeychainKey<Data>) throws {
         guard try keychain.load(key)?.count == Sample.secretByteCount else {
-            throw WrongAnswer(description: "A load found nothing.")
+            throw WrongAnswer(description: "A load didn't give a secret of the expected size.")
         }
     }
 

@@ -1,5 +1,5 @@
-// DictionaryTests: keys in dictionaries that don't accept them, and incorrect claims about Apple's
-// functions.
+// DictionaryTests: keys in dictionaries that don't accept them, and what Apple's functions do where
+// common claims about them are incorrect.
 
 import Foundation
 import KeychainTesting
@@ -123,6 +123,8 @@ import Testing
     }
 
     // MARK: Claims that Apple contradicts
+
+    // Each test states what Apple's functions do, not the claim.
 
     @Test func `adding an item that requires an unset passcode causes errSecAuthFailed (-25293)`()
         throws
