@@ -84,7 +84,7 @@ struct Round {
             hasNews = try await serveMembership(demand, keys, &delivery, again: hasRead) || hasNews
         }
         hasNews = try await readHeads(demand, keys, &delivery) || hasNews
-        try await tidy(demand, keys, hasNewMembership: !delivery.membership.isEmpty)
+        try await tidy(demand, keys, hasNews: hasNews)
         if !hasNews, let head = demand.head {
             try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
             // The keychain sees that the server has the head.
@@ -232,7 +232,7 @@ struct Round {
     /// Deletes entries that are no longer needed, in rounds in which that may have changed. What
     /// replaces them may be in the last entry of the machine's own log, so the server must have it.
     private mutating func tidy(
-        _ demand: Demand, _ keys: RecordKeys, hasNewMembership: Bool
+        _ demand: Demand, _ keys: RecordKeys, hasNews: Bool
     ) async throws {
         guard demand.state == .current, hasFoundOwnLog else { return }
         let own = Hexadecimal.text(demand.machine.bytes)
@@ -241,8 +241,13 @@ struct Round {
             try await store.delete(
                 from: keys.log(own), to: keys.entry(demand.firstNeeded, of: own))
         }
-        // A change of the members that the keychain doesn't know yet may need a retired log.
-        guard changes.isOfCircle, !hasNewMembership else { return }
+        // What the keychain hasn't read yet may need a retired log.
+        guard changes.isOfCircle, !hasNews,
+            demand.retired.contains(where: { !retired.contains($0) }),
+            try await store.records(
+                keys.membership, after: keys.entry(demand.membershipIndex - 1), limit: 1
+            ).isEmpty
+        else { return }
         for machine in demand.retired where retired.insert(machine).inserted {
             let log = keys.log(Hexadecimal.text(machine.bytes))
             try await store.delete(from: log, to: log + "g")

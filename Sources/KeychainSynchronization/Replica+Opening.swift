@@ -45,14 +45,27 @@ extension Replica {
         return confirmed[place.writer].map { place.index >= $0 } ?? false
     }
 
-    /// Records that a removed machine's log was read up to the entry that closed it.
-    ///
-    /// - Returns: The changes from versions that were held back until then.
-    mutating func confirm(_ writer: MachineID) -> [Change] {
+    /// Records that a log was read up to the entry that closed it.
+    mutating func confirm(_ writer: MachineID) {
         // The entries before a gap may be others.
         confirmed[writer] = cursors[writer]?.endOfGaps ?? 0
-        return (unconfirmed.removeValue(forKey: writer) ?? []).flatMap { open($0) }
     }
+
+    /// Opens the next versions that were held back and are certain now. Not all are opened at once,
+    /// because a log can have any number.
+    ///
+    /// - Returns: `nil` if there are none.
+    package mutating func openConfirmed() -> [Change]? {
+        for (writer, held) in unconfirmed where confirmed[writer] != nil {
+            // The last ones are opened first. Which version counts doesn't depend on the order.
+            let sealed = Array(held.suffix(Self.openedAtOnce))
+            unconfirmed[writer] = held.count > sealed.count ? held.dropLast(sealed.count) : nil
+            return sealed.filter { isConfirmed($0.place) }.flatMap { open($0) }
+        }
+        return nil
+    }
+
+    private static let openedAtOnce = 128
 
     mutating func take(
         _ grant: KeyGrant, in entry: LogEntry, with keys: MachineKeys

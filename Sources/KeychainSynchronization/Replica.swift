@@ -152,7 +152,7 @@ package struct Replica: Sendable {
         case .remove(let closing):
             owed[closing.machine] = nil
             let closed = circle.closed[closing.machine]?.index ?? 0
-            if nextIndex(of: closing.machine) > closed { _ = confirm(closing.machine) }
+            if nextIndex(of: closing.machine) > closed { confirm(closing.machine) }
         default:
             break
         }
@@ -225,7 +225,7 @@ package struct Replica: Sendable {
     /// versions or grants that no other log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard !lacksEntries, let closed = circle.closed[machine],
-            nextIndex(of: machine) > closed.index || ledger.hasReadLapsed(machine),
+            nextIndex(of: machine) > closed.index,
             // What earlier sessions have read is in the keychain.
             cursors[machine]?.isWhole ?? true || ledger.reached[machine] ?? 0 >= closed.index,
             isAllOpened
@@ -334,7 +334,7 @@ package struct Replica: Sendable {
                 for key in wanted.compactMap({ groupKeys[$0] }) { answerRequests(for: key) }
             }
         }
-        if entry.index == circle.closed[writer]?.index { changes += confirm(writer) }
+        if entry.index == circle.closed[writer]?.index { confirm(writer) }
         return changes
     }
 
@@ -378,7 +378,9 @@ package struct Replica: Sendable {
         let hasAllGroups = circle.member(id)?.scope == .all
         // A version that can't be opened may be that of any item.
         let isOpened = isAllOpened || !hasAllGroups
-        let isConfirmed = unconfirmed.values.allSatisfy(\.isEmpty)
+        let isConfirmed = unconfirmed.keys.allSatisfy {
+            circle.roster.isRetired($0) || nextIndex(of: $0) > circle.closed[$0]?.index ?? 0
+        }
         return ledger.settle(
             isComplete: isComplete && isOpened && isConfirmed
                 && cursors.values.allSatisfy(\.isWhole),

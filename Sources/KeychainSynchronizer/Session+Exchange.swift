@@ -26,7 +26,10 @@ extension Session {
             return Demand(.removed)
         }
         if delivery.storedIndex != 0, delivery.storedIndex == replica.readyIndex {
+            let hadReturned = replica.ledger.hasReturned
             replica.confirm()
+            // While others didn't wait for this machine, they may have deleted what it hasn't read.
+            isOutdated = isOutdated || replica.ledger.hasReturned != hadReturned
         }
         if let entry = unsent.map({ Data($0.bytes) }), delivery.storedIndex == unsent?.index,
             !delivery.entries.contains(entry)
@@ -42,8 +45,7 @@ extension Session {
         if isCurrent {
             try apply(replica.settle(isComplete: rejected.isEmpty && !isOutdated))
             giveMissingKeys()
-            // Only a session that has read everything signs changes of the members.
-            if !isOutdated {
+            if maySign {
                 giveUpTokenAddition()
                 try signChangeAgain()
                 try takeRequests(delivery.tokenRequests)
@@ -128,6 +130,7 @@ extension Session {
             }
         }
         try apply(changes)
+        while let changes = replica.openConfirmed() { try apply(changes) }
         for bytes in delivery.heads {
             guard let head = try? SignedHead(decoding: Array(bytes)) else { continue }
             if head == offeredHead {
@@ -231,7 +234,7 @@ extension Session {
         // is current: the server may have lost a part of the membership log, and a change of an
         // earlier session may have to be signed again.
         if let change = state.change,
-            isCurrent && !isOutdated || isRestored && change.index == 1,
+            maySign || isRestored && change.index == 1,
             !isLeaving || !hasToAppend(entry)
         {
             demand.change = Data(change.bytes)

@@ -182,7 +182,9 @@ extension Session {
         case .suspend, .retire: if isDisplaced { state.change = nil }
         case .add: if isDisplaced { state.change = try signed(entry.change) }
         case .remove(let closing):
-            let current = replica.closing(of: closing.machine)
+            var current = replica.closing(of: closing.machine)
+            // An earlier session may have read more than the server shows this one.
+            current.heads.merge(closing.heads) { $0.index < $1.index ? $1 : $0 }
             if isDisplaced || current != closing { state.change = try signed(.remove(current)) }
         }
     }
@@ -208,7 +210,7 @@ extension Session {
     /// Once a machine that leaves has appended all its changes, signs its removal again, so that it
     /// includes them.
     mutating func signLeavingAgain(_ entry: LogEntry?) throws(KeychainFailure) {
-        guard isCurrent, !isOutdated, let leaving, !hasToAppend(entry),
+        guard maySign, let leaving, !hasToAppend(entry),
             leaving.heads[replica.id] != replica.readHeads[replica.id]
         else { return }
         state.change = try signed(.remove(replica.closing(of: replica.id)))

@@ -4,8 +4,8 @@
 //       process that exchanges messages between this keychain and the server, brings what the
 //       server has, and is trusted no more than the server.
 //   (2) What arrived is stored durably in the keychain before this machine acknowledges it in an
-//       entry that it sends to the server. If storing it fails, the session is given up, and
-//       everything is read again.
+//       entry that it sends to the server, except what is held back of a removed machine's log. If
+//       storing it fails, the session is given up, and everything is read again.
 //   (3) A change that has to be sent leaves the outbox only after the server has stored the entry
 //       that contains it.
 
@@ -106,7 +106,7 @@ package final class Synchronizer: SynchronizationAnswerer {
                 "This machine was removed from its circle. `keychainctl sync leave` forgets the "
                     + "circle; after that, the machine can join again. Its items stay.")
         }
-        guard session.isCurrent else {
+        guard session.maySign else {
             throw .busy(
                 "This machine has not yet read everything that the circle's other machines wrote. "
                     + "Try again.")

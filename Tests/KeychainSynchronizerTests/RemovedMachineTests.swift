@@ -90,4 +90,42 @@ import Testing
         _ = try? await newcomer.settle()
         #expect(try newcomer.values()["a"]?.hasPrefix("forged") != true)
     }
+
+    /// While a machine that returns reads the log, another one retires it and deletes it.
+    @Test func `a returning machine decides on items although the log is retired meanwhile`()
+        async throws
+    {
+        let server = MemoryStore()
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, removed) = (devices[0], devices[1], devices[2])
+        try one.set("a", "1")
+        try await converge(one, two, removed)
+        try await one.suspendOthers(through: server)
+        let four = try await one.deleteForGood("a", on: server)
+        removed.clock.now = one.clock.now
+        try removed.restart()
+        try await converge(one, removed, four)
+        for number in 0..<70 {
+            try removed.set("item \(number)", "1")
+            try await removed.settle()
+        }
+        try await converge(one, removed, four)
+        let log = "/l/\(Hexadecimal.text(try await removed.id().bytes))/"
+        try await one.signRemoval(of: removed)
+        _ = try? await one.relay(through: HookedStore.lost(after: 1, creationsOf: "/m/", server))
+            .settle()
+        two.clock.now = one.clock.now
+        try two.restart()
+        let count = Counter()
+        let racing = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            guard count.value == 2 else { return }
+            for _ in 0..<5 { for device in [one, four] { try await device.settle() } }
+        }
+        try await two.relay(through: racing).settle()
+        try await converge(one, two, four)
+        #expect(count.value > 1)
+        #expect(try two.values()["a"] == nil)
+    }
 }

@@ -32,6 +32,15 @@ import Testing
         server.records.keys.contains { $0.contains(part) }
     }
 
+    /// The circle according to the server's membership log.
+    private func circle() async throws -> Circle {
+        let entries = try await server.allRecords("").filter { $0.key.contains("/m/") }
+            .map { try MembershipEntry(decoding: $0.value) }
+        var circle = try Circle(founding: try #require(entries.first))
+        for entry in entries.dropFirst() { try circle.append(entry) }
+        return circle
+    }
+
     /// Lets a machine leave. Another one, `copier`, then copies its log and retires it, which is the
     /// last thing that it stores.
     private func leave(_ device: Device, copiedBy copier: Device) async throws {
@@ -341,7 +350,6 @@ import Testing
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         try three.set("a", "1")
-        let id = MachineID(try await three.id())
         let (retired, copies) = (try await log(of: three), try await log(of: two))
         let before = Set(server.records.keys)
         try await leave(three, copiedBy: two)
@@ -360,12 +368,89 @@ import Testing
         try await one.add(four)
         try await converge(one, four)
         #expect(try four.values()["a"] == "1")
-        // The log is retired again, although it is not on the server any more.
-        let entries = try await server.allRecords("").filter { $0.key.contains("/m/") }
-            .map { try MembershipEntry(decoding: $0.value) }
-        var circle = try Circle(founding: entries[0])
-        for entry in entries.dropFirst() { try circle.append(entry) }
-        #expect(circle.roster.lapseCount == 1)
-        #expect(circle.roster.isRetired(id))
+    }
+
+    /// The server refuses a removal, and then hides entries that its signer had read.
+    @Test func `a removal that waits never includes less than before`() async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try three.set("a", "1")
+        let copies = try await log(of: two)
+        let before = Set(server.records.keys)
+        try await leave(three, copiedBy: two)
+        try await converge(one, two)
+        try await one.signRemoval(of: two)
+        _ = try? await one.relay(through: server.losing(creationsOf: "/m/")).settle()
+        server.hide { $0.contains(copies) && !before.contains($0) }
+        try one.restart()
+        for _ in 0..<3 { try await one.settle() }
+        #expect(try await circle().roster.lapseCount == 0)
+        #expect(try await one.status().machines.count == 1)
+    }
+
+    /// A suspended machine has read all logs. Others don't wait for it before its first entry is
+    /// stored.
+    @Test func `the items in it stay although a machine that isn't back yet removes another one`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        let log = try await log(of: three)
+        try await one.signRemoval(of: two)
+        try await two.suspendOthers(except: three, through: server)
+        try await converge(two, three)
+        one.clock.now = two.clock.now
+        try one.restart()
+        _ = try? await one.relay(through: server.losing(creationsOf: "/")).settle()
+        #expect(try await one.status().state == .current)
+        for number in 0..<40 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        for _ in 0..<3 { try await three.settle() }
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        // The last thing that machine two does is to delete the log.
+        let deleted = Counter()
+        let lost = HookedStore(server) { request in
+            if deleted.value > 0 { throw HookedStore.Lost() }
+            if case .delete(let key) = request, key.contains(log) { deleted.increment() }
+        }
+        _ = try? await two.relay(through: lost).settle()
+        try await one.settle()
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(try one.values()["a"] == "1")
+    }
+
+    /// The server hides the log from a machine that has read the copies only after they were void.
+    @Test func `it isn't retired again by a machine that doesn't have the items in it`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        try three.set("a", "1")
+        let retired = try await log(of: three)
+        try await leave(three, copiedBy: two)
+        try await one.signRemoval(of: two)
+        server.hide { $0.contains(retired) }
+        for _ in 0..<4 {
+            try await one.settle()
+            try one.beginAgain()
+        }
+        server.hide { _ in false }
+        #expect(hasRecord(retired))
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(try one.values()["a"] == "1")
     }
 }

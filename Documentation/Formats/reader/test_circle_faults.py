@@ -175,6 +175,9 @@ class CircleFaultTests(unittest.TestCase):
         self.assertEqual({name: found.get(name) for name in expected}, expected)
         laptop = next(m for m in report["machines"] if m["name"] == "laptop")
         self.assertEqual(laptop["log"]["retired_to"], 0)
+        # The laptop could write its log anew, but not this entry.
+        del circle.records[log_key(s.laptop, 3)]
+        self.assertEqual(values(read(circle, s.desk.keys()))["alice"], encoded(a=b"first")["a"])
 
     def test_wrong_entries_of_a_log(self) -> None:
         s = self.sample

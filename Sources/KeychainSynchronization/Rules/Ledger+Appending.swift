@@ -43,12 +43,7 @@ extension Ledger {
             guard let place = items[name]?.places[me] else { continue }
             if isDone(name, areAbsentCopied) { end = max(end, place) } else { needed[name] = place }
         }
-        var kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
-        // This machine was suspended, and its log was retired. Until all present machines have
-        // acknowledged the copies, the retired entries may count again, so they stay.
-        if let own = roster.machines[me], own.retired >= log.first, !hasCopies(own) {
-            kept = min(kept, log.first)
-        }
+        let kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
         // The entries before `end` are dropped.
         if end > 0 { end = min(end + 1, kept) }
         // Unneeded entries in front of all needed ones, such as acknowledgements, are in themselves

@@ -27,8 +27,13 @@ extension Ledger {
     /// further deletions.
     mutating func noteDecided() {
         reached.merge(ends) { max($0, $1) }
-        let suspended = roster.machines[me]?.suspended ?? 0
-        if logs[me]?.known ?? 0 >= suspended { decided = absence }
+        if hasReturned { decided = absence }
+    }
+
+    /// Whether this machine has appended an entry since it was last suspended. Before that, others
+    /// don't wait for it.
+    package var hasReturned: Bool {
+        logs[me]?.known ?? 0 >= roster.machines[me]?.suspended ?? 0
     }
 
     /// The index of the entry of the membership log that added or last suspended this machine.
@@ -125,13 +130,24 @@ extension Ledger {
     }
 
     /// Whether a removed machine's log that was retired counts again, and an earlier session has
-    /// read it or the copies. The server may not have the log any more.
-    package func hasReadLapsed(_ machine: MachineID) -> Bool {
+    /// read it or the copies. The server may not have the log any more. This doesn't mean that the
+    /// keychain has the log's items: the copies may have been void already when they were read.
+    func hasReadLapsed(_ machine: MachineID) -> Bool {
         guard let membership = roster.machines[machine], membership.removed != nil,
             let lapsed = membership.lapsed, lapsed.end >= membership.closed
         else { return false }
         return reached[machine] ?? 0 >= membership.closed
             || reached[lapsed.signer] ?? 0 >= lapsed.copied
+    }
+
+    /// Whether a retired log counts again and may be gone, so that an item in no log may have been in
+    /// that one. This machine's own log may lack the entries if the log was compacted meanwhile.
+    var lacksLapsedLog: Bool {
+        roster.machines.contains { machine, membership in
+            machine == me
+                ? membership.lapsed != nil
+                : hasReadLapsed(machine) && logs[machine]?.head ?? 0 < membership.closed
+        }
     }
 
     /// Whether the logs of all absent machines are retired for good, see ``isCopied(_:)``.

@@ -307,11 +307,12 @@ package struct Ledger: Hashable, Sendable {
         }
         var deleted: [Bytes16] = []
         let mayHaveMissed = mayHaveMissedDeletions
+        let lacksLapsed = lacksLapsedLog
         for (name, needed) in doubts.sorted(by: { $0.key < $1.key }) {
             guard let held = items[name] else { continue }
             let isDeletion = held.stamp.isDeletion
             guard isRead(needed) else { continue }
-            if !held.earlier.isEmpty || !isDeletion && !mayHaveMissed {
+            if !held.earlier.isEmpty || !isDeletion && (!mayHaveMissed || lacksLapsed) {
                 awaitAppending(name)
             } else if isComplete, areAllClean, isDeletion || hasAllGroups {
                 doubts[name] = nil

@@ -114,7 +114,11 @@ struct SyncSession {
     ///   circle wrote.
     func membership() throws -> Membership {
         try keychain.requireUnlocked()
-        let demand = try settle()
+        var demand = try settle()
+        if demand.state != .current {
+            // A machine that returns from a suspension reads everything twice.
+            demand = try settle()
+        }
         switch demand.state {
         case .none: throw ControlFailure.noCircle
         case .locked: throw try keychain.lockedFailure

@@ -55,6 +55,7 @@ class Circle:
     retirements: dict[bytes, list[Retirement]] = field(default_factory=dict)
     #: How far the logs of absent machines count.
     closed: dict[bytes, int] = field(default_factory=dict)
+    closed_digests: dict[bytes, bytes] = field(default_factory=dict)
     #: Changes that closed logs: their index, whose log (None: all), how far.
     closings: list[tuple[int, bytes | None, Heads]] = field(default_factory=list)
     tokens: set[bytes] = field(default_factory=set)
@@ -151,7 +152,8 @@ class Circle:
             retirement = Retirement(entry.index, end, entry.signer, copied)
             self.retirements.setdefault(body.target, []).append(retirement)
         else:
-            self.closed[body.target] = body.heads.get(body.target, NO_ENTRIES)[0]
+            last, digest = body.heads.get(body.target, NO_ENTRIES)
+            self.closed[body.target], self.closed_digests[body.target] = last, digest
             if entry.kind == REMOVE:
                 self.removed[body.target] = entry.index
                 self.closings.append((entry.index, None, body.heads))
@@ -166,12 +168,14 @@ class Circle:
         while dropped:
             dropped = False
             for target, all_of_it in self.retirements.items():
-                kept = [
-                    one for one in all_of_it
-                    if not self.is_void(one.signer, one.copied, one.at - 1)
-                ]
-                dropped = dropped or len(kept) < len(all_of_it)
-                self.retirements[target] = kept
+                void = (
+                    place for place, one in enumerate(all_of_it)
+                    if self.is_void(one.signer, one.copied, one.at - 1)
+                )
+                # Later ones of the same log end, too.
+                end = next(void, len(all_of_it))
+                dropped = dropped or end < len(all_of_it)
+                self.retirements[target] = all_of_it[:end]
 
     # What others say of the membership
 

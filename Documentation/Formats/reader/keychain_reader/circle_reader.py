@@ -68,6 +68,8 @@ class Reader:
         self.circle_key: bytes | None = None
         self.group_keys: dict[bytes, GroupKey] = {}
         self.stored: list[Stored] = []
+        #: From which entry on a closed log leads to the entry that closed it.
+        self.confirmed: dict[bytes, int] = {}
         #: Which recipient has or gets a key by a grant, and which places need one.
         self.granted: set[tuple[bytes, bytes]] = set()
         self.wanted: list[tuple[Place, bytes]] = []
@@ -90,6 +92,9 @@ class Reader:
         log.is_clean = entry.is_clean
         log.entries += 1
         self.logs[writer] = log
+        if index == circle.closed.get(writer):
+            needed = (last + 1 for _, last in log.skipped if last >= log.first)
+            self.confirmed[writer] = max(needed, default=1)
         if circle.is_void(writer, index, log.known):
             log.void.append(index)
         for number, part in enumerate(entry.parts):
@@ -116,6 +121,9 @@ class Reader:
         self.circle.check_membership(entry.membership)
         if not self.circle.was_member(entry.writer, entry.membership[0]):
             raise Inauthentic("its writer was no member")
+        if entry.index == self.circle.closed.get(entry.writer):
+            if entry.signed.digest != self.circle.closed_digests[entry.writer]:
+                raise Inauthentic("it isn't the entry that closed the log")
         machine = self.circle.machines[entry.writer]
         machine.verify(entry.signed.signature, entry.signed.message)
 
@@ -159,12 +167,19 @@ class Reader:
             raise Inauthentic("without the circle key the writer's scope says nothing")
         return group_label(self.circle_key, group) in groups
 
+    def _is_confirmed(self, place: Place) -> bool:
+        """A removed machine could write its log anew, up to the entry that closed it."""
+        writer = place.writer
+        if writer not in self.circle.removed or place.index > self.circle.closed[writer]:
+            return True
+        return writer in self.confirmed and place.index >= self.confirmed[writer]
+
     def select(self) -> Selection:
         """By the rule of which version counts, over all logs as read so far."""
         result = Selection()
         for stored in self.stored:
             place = stored.place
-            if place.index < self.logs[place.writer].first:
+            if place.index < self.logs[place.writer].first or not self._is_confirmed(place):
                 continue
             key = self.group_keys.get(stored.sealed.key)
             if key is None:
