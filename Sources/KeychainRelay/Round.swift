@@ -242,7 +242,7 @@ struct Round {
                 from: keys.log(own), to: keys.entry(demand.firstNeeded, of: own))
         }
         // What the keychain hasn't read yet may need a retired log.
-        guard changes.isOfCircle, !hasNews,
+        guard changes.machines == nil, !hasNews,
             demand.retired.contains(where: { !retired.contains($0) }),
             try await store.records(
                 keys.membership, after: keys.entry(demand.membershipIndex - 1), limit: 1

@@ -334,7 +334,9 @@ package struct Replica: Sendable {
                 for key in wanted.compactMap({ groupKeys[$0] }) { answerRequests(for: key) }
             }
         }
-        if entry.index == circle.closed[writer]?.index { confirm(writer) }
+        if circle.member(writer) == nil, entry.index == circle.closed[writer]?.index {
+            confirm(writer)
+        }
         return changes
     }
 

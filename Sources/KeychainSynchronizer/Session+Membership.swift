@@ -182,11 +182,17 @@ extension Session {
         case .suspend, .retire: if isDisplaced { state.change = nil }
         case .add: if isDisplaced { state.change = try signed(entry.change) }
         case .remove(let closing):
-            var current = replica.closing(of: closing.machine)
-            // An earlier session may have read more than the server shows this one.
-            current.heads.merge(closing.heads) { $0.index < $1.index ? $1 : $0 }
+            let current = self.closing(replacing: closing)
             if isDisplaced || current != closing { state.change = try signed(.remove(current)) }
         }
+    }
+
+    /// The content of a removal that was signed before, with the entries that were read since. An
+    /// earlier session may have read more than the server shows this one.
+    private func closing(replacing earlier: MembershipEntry.Closing) -> MembershipEntry.Closing {
+        var closing = replica.closing(of: earlier.machine)
+        closing.heads.merge(earlier.heads) { $0.index < $1.index ? $1 : $0 }
+        return closing
     }
 
     /// The removal of this machine that it has signed itself.
@@ -213,7 +219,7 @@ extension Session {
         guard maySign, let leaving, !hasToAppend(entry),
             leaving.heads[replica.id] != replica.readHeads[replica.id]
         else { return }
-        state.change = try signed(.remove(replica.closing(of: replica.id)))
+        state.change = try signed(.remove(closing(replacing: leaving)))
     }
 
     /// Signs a change after the last entry of the membership log. `nil` if it isn't valid there.

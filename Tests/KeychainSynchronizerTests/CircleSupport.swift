@@ -6,6 +6,7 @@ import KeychainCrypto
 import KeychainRelay
 import KeychainSynchronization
 import SynchronizationTestSupport
+import Testing
 
 extension MemoryStore {
     /// Machines of one circle. The first one founded it.
@@ -38,6 +39,49 @@ extension MemoryStore {
             counter.increment()
             if counter.value == 2 { try await event() }
         }
+    }
+}
+
+extension MemoryStore {
+    /// Two devices. A round reads the logs in the order of their machines' identifiers.
+    func devicesInOrder() async throws -> (Device, Device) {
+        var pair: [(id: MachineID, device: Device)] = []
+        for name in ["x", "y"] {
+            let device = try Device(name, self)
+            let bytes = try await device.relay.send(.describe).message
+            pair.append((try #require(MachineDescription(decoding: bytes)).id, device))
+        }
+        pair.sort { $0.id < $1.id }
+        return (pair[0].device, pair[1].device)
+    }
+
+    func log(of device: Device) async throws -> String {
+        "/l/\(Hexadecimal.text(try await device.id().bytes))/"
+    }
+
+    func hasRecord(_ part: String) -> Bool {
+        records.keys.contains { $0.contains(part) }
+    }
+
+    /// The circle according to the server's membership log.
+    func membership() async throws -> Circle {
+        let entries = try await allRecords("").filter { $0.key.contains("/m/") }
+            .map { try MembershipEntry(decoding: $0.value) }
+        var circle = try Circle(founding: try #require(entries.first))
+        for entry in entries.dropFirst() { try circle.append(entry) }
+        return circle
+    }
+
+    /// Lets a machine leave. Another one, `copier`, then copies its log and retires it, which is the
+    /// last thing that it stores.
+    func leave(_ device: Device, copiedBy copier: Device) async throws {
+        try await device.signRemoval(of: device)
+        for _ in 0..<3 { try await device.settle() }
+        #expect(try await device.status().state == .removed)
+        let count = records.keys.count { $0.contains("/m/") }
+        let lost = HookedStore.lost(after: 1, creationsOf: "/m/", self)
+        _ = try? await copier.relay(through: lost).settle()
+        #expect(records.keys.count { $0.contains("/m/") } == count + 1)
     }
 }
 

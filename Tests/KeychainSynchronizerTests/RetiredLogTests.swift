@@ -12,47 +12,6 @@ import Testing
 @Suite struct `A retired log` {
     private let server = MemoryStore()
 
-    /// Two devices. A round reads the logs in the order of their machines' identifiers.
-    private func devicesInOrder() async throws -> (Device, Device) {
-        var pair: [(id: MachineID, device: Device)] = []
-        for name in ["x", "y"] {
-            let device = try Device(name, server)
-            let bytes = try await device.relay.send(.describe).message
-            pair.append((try #require(MachineDescription(decoding: bytes)).id, device))
-        }
-        pair.sort { $0.id < $1.id }
-        return (pair[0].device, pair[1].device)
-    }
-
-    private func log(of device: Device) async throws -> String {
-        "/l/\(Hexadecimal.text(try await device.id().bytes))/"
-    }
-
-    private func hasRecord(_ part: String) -> Bool {
-        server.records.keys.contains { $0.contains(part) }
-    }
-
-    /// The circle according to the server's membership log.
-    private func circle() async throws -> Circle {
-        let entries = try await server.allRecords("").filter { $0.key.contains("/m/") }
-            .map { try MembershipEntry(decoding: $0.value) }
-        var circle = try Circle(founding: try #require(entries.first))
-        for entry in entries.dropFirst() { try circle.append(entry) }
-        return circle
-    }
-
-    /// Lets a machine leave. Another one, `copier`, then copies its log and retires it, which is the
-    /// last thing that it stores.
-    private func leave(_ device: Device, copiedBy copier: Device) async throws {
-        try await device.signRemoval(of: device)
-        for _ in 0..<3 { try await device.settle() }
-        #expect(try await device.status().state == .removed)
-        let count = server.records.keys.count { $0.contains("/m/") }
-        let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
-        _ = try? await copier.relay(through: lost).settle()
-        #expect(server.records.keys.count { $0.contains("/m/") } == count + 1)
-    }
-
     /// What happens to the removing machine before it has read everything.
     enum Obstacle: CaseIterable {
         case none, hourPasses, connectionIsLost, connectionIsLostForAnHour, otherRelay
@@ -79,7 +38,7 @@ import Testing
         let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await two.relay(through: lost).settle()
         #expect(server.records.keys.count { $0.contains("/m/") } == 5)
-        let log = try await log(of: two)
+        let log = try await server.log(of: two)
         let count = Counter()
         let disturbed = HookedStore(server) { request in
             guard case .read(let prefix) = request, prefix.contains(log) else { return }
@@ -115,7 +74,7 @@ import Testing
         // An exchange reads the logs in the order of their machines' identifiers.
         if MachineID(try await three.id()) < MachineID(try await two.id()) { swap(&two, &three) }
         try await one.signRemoval(of: two)
-        let log = try await log(of: three)
+        let log = try await server.log(of: three)
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
@@ -147,7 +106,7 @@ import Testing
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
-        let log = try await log(of: two)
+        let log = try await server.log(of: two)
         let before = Set(server.records.keys)
         for _ in 0..<3 { try await two.settle() }
         for key in server.records.keys where key.contains(log) && !before.contains(key) {
@@ -168,7 +127,7 @@ import Testing
     {
         let (one, three) = (try Device("one", server), try Device("three", server))
         try await one.found()
-        let (big, two) = try await devicesInOrder()
+        let (big, two) = try await server.devicesInOrder()
         try await one.add(big, groups: ["other"])
         for device in [two, three] { try await one.add(device) }
         try await converge(one, big, two, three)
@@ -201,7 +160,7 @@ import Testing
         for _ in 0..<3 { try await three.settle() }
         let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await two.relay(through: lost).settle()
-        let log = try await log(of: two)
+        let log = try await server.log(of: two)
         let count = Counter()
         let interrupted = HookedStore(server) { request in
             guard case .read(let prefix) = request, prefix.contains(log) else { return }
@@ -223,7 +182,7 @@ import Testing
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
-        let log = try await log(of: two)
+        let log = try await server.log(of: two)
         let before = Set(server.records.keys)
         let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await two.relay(through: lost).settle()
@@ -241,7 +200,7 @@ import Testing
     @Test func `it is deleted once every machine has acknowledged the copies`() async throws {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        let log = try await log(of: three)
+        let log = try await server.log(of: three)
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
@@ -253,198 +212,5 @@ import Testing
         try await converge(one, two)
         #expect(!server.records.keys.contains { $0.contains(log) })
         #expect(try one.values() == ["a": "1"] && two.values() == ["a": "1"])
-    }
-
-    /// A suspended machine has acknowledged nothing, and the log is deleted without it.
-    @Test func `the items in it stay although a suspended machine returns and removes another one`()
-        async throws
-    {
-        let (one, three) = (try Device("one", server), try Device("three", server))
-        try await one.found()
-        let (big, two) = try await devicesInOrder()
-        for device in [big, two, three] { try await one.add(device) }
-        try await converge(one, big, two, three)
-        try await one.signRemoval(of: two)
-        for number in 0..<12 {
-            try big.set("item \(number)", String(repeating: "1", count: 600_000))
-            try await big.settle()
-        }
-        try three.set("a", "1")
-        let log = try await log(of: three)
-        try await leave(three, copiedBy: two)
-        for _ in 0..<4 { try await two.settle() }
-        try await big.settle()
-        try await two.suspendOthers(except: big, through: server)
-        try await converge(two, big)
-        #expect(!hasRecord(log))
-        one.clock.now = two.clock.now
-        try await one.settle()
-        try big.restart()
-        try await converge(one, big)
-        for device in [one, big] { #expect(try device.values()["a"] == "1") }
-        #expect(try await one.status().machines.count == 2)
-    }
-
-    /// The retirement names an entry that only acknowledges. Nothing had to be copied.
-    @Test func `it stays on the server until the entry is acknowledged that the retirement names`()
-        async throws
-    {
-        let devices = try await server.circle("one", "two", "three")
-        let (one, two, three) = (devices[0], devices[1], devices[2])
-        try one.set("c", "1")
-        for device in devices { try await device.settle() }
-        let log = try await log(of: three)
-        try await leave(three, copiedBy: two)
-        try await one.signRemoval(of: two)
-        try await two.settle()
-        #expect(hasRecord(log))
-        // Another relay brings the retirement, and none of the logs.
-        var delivery = Delivery()
-        delivery.membership = try await server.allRecords("")
-            .filter { $0.key.contains("/m/") }.map { Data($0.value) }
-        _ = try await one.relay.send(.exchange(delivery))
-        for _ in 0..<3 {
-            try one.beginAgain()
-            try await converge(one)
-        }
-        #expect(!hasRecord(log))
-        #expect(try one.values() == ["c": "1"])
-    }
-
-    /// The removal is signed before the copies are read, and stored after that.
-    @Test func `the items in it are sent although the removal is stored by a new process`()
-        async throws
-    {
-        let devices = try await server.circle("one", "two", "three")
-        let (one, two, three) = (devices[0], devices[1], devices[2])
-        for number in 0..<30 {
-            try two.set("item \(number)", String(repeating: "1", count: 200_000))
-            try await two.settle()
-        }
-        try three.set("a", "1")
-        try await leave(three, copiedBy: two)
-        let (log, count) = (try await log(of: two), Counter())
-        let interrupted = HookedStore(server) { request in
-            guard case .read(let prefix) = request, prefix.contains(log) else { return }
-            count.increment()
-            if count.value == 2 { throw HookedStore.Lost() }
-        }
-        _ = try? await one.relay(through: interrupted).settle()
-        try await one.signRemoval(of: two)
-        try one.restart()
-        try await converge(one)
-        try one.beginAgain()
-        try await one.settle()
-        let four = try Device("four", server, clock: one.clock)
-        try await one.add(four)
-        try await converge(one, four)
-        #expect(try one.values().count == 31)
-        #expect(try four.values() == one.values())
-    }
-
-    /// The log was deleted, since all machines had read the copies. Then the server hides these from
-    /// a new process, and their machine is removed.
-    @Test func `the items in it are sent again after copies were hidden that had been read`()
-        async throws
-    {
-        let devices = try await server.circle("one", "two", "three")
-        let (one, two, three) = (devices[0], devices[1], devices[2])
-        try three.set("a", "1")
-        let (retired, copies) = (try await log(of: three), try await log(of: two))
-        let before = Set(server.records.keys)
-        try await leave(three, copiedBy: two)
-        try await converge(one, two)
-        #expect(!hasRecord(retired))
-        server.hide { $0.contains(copies) && !before.contains($0) }
-        try one.restart()
-        try await one.settle()
-        try await one.remove(two)
-        server.hide { _ in false }
-        for _ in 0..<3 {
-            try one.beginAgain()
-            try await one.settle()
-        }
-        let four = try Device("four", server, clock: one.clock)
-        try await one.add(four)
-        try await converge(one, four)
-        #expect(try four.values()["a"] == "1")
-    }
-
-    /// The server refuses a removal, and then hides entries that its signer had read.
-    @Test func `a removal that waits never includes less than before`() async throws {
-        let devices = try await server.circle("one", "two", "three")
-        let (one, two, three) = (devices[0], devices[1], devices[2])
-        try three.set("a", "1")
-        let copies = try await log(of: two)
-        let before = Set(server.records.keys)
-        try await leave(three, copiedBy: two)
-        try await converge(one, two)
-        try await one.signRemoval(of: two)
-        _ = try? await one.relay(through: server.losing(creationsOf: "/m/")).settle()
-        server.hide { $0.contains(copies) && !before.contains($0) }
-        try one.restart()
-        for _ in 0..<3 { try await one.settle() }
-        #expect(try await circle().roster.lapseCount == 0)
-        #expect(try await one.status().machines.count == 1)
-    }
-
-    /// A suspended machine has read all logs. Others don't wait for it before its first entry is
-    /// stored.
-    @Test func `the items in it stay although a machine that isn't back yet removes another one`()
-        async throws
-    {
-        let devices = try await server.circle("one", "two", "three")
-        let (one, two, three) = (devices[0], devices[1], devices[2])
-        let log = try await log(of: three)
-        try await one.signRemoval(of: two)
-        try await two.suspendOthers(except: three, through: server)
-        try await converge(two, three)
-        one.clock.now = two.clock.now
-        try one.restart()
-        _ = try? await one.relay(through: server.losing(creationsOf: "/")).settle()
-        #expect(try await one.status().state == .current)
-        for number in 0..<40 {
-            try two.set("item \(number)", String(repeating: "1", count: 200_000))
-            try await two.settle()
-        }
-        for _ in 0..<3 { try await three.settle() }
-        try three.set("a", "1")
-        try await leave(three, copiedBy: two)
-        // Machine two deletes the log.
-        server.records = server.records.filter { !$0.key.contains(log) }
-        try await one.settle()
-        for _ in 0..<3 {
-            try one.beginAgain()
-            try await converge(one)
-        }
-        #expect(try one.values()["a"] == "1")
-    }
-
-    /// The server hides the log from a machine that has read the copies only after they were void.
-    @Test func `it isn't retired again by a machine that doesn't have the items in it`()
-        async throws
-    {
-        let devices = try await server.circle("one", "two", "three")
-        let (one, two, three) = (devices[0], devices[1], devices[2])
-        for number in 0..<30 {
-            try two.set("item \(number)", String(repeating: "1", count: 200_000))
-            try await two.settle()
-        }
-        try three.set("a", "1")
-        let retired = try await log(of: three)
-        try await leave(three, copiedBy: two)
-        try await one.signRemoval(of: two)
-        server.hide { $0.contains(retired) }
-        for _ in 0..<4 {
-            try await one.settle()
-            try one.beginAgain()
-        }
-        server.hide { _ in false }
-        #expect(hasRecord(retired))
-        for _ in 0..<3 {
-            try one.beginAgain()
-            try await converge(one)
-        }
-        #expect(try one.values()["a"] == "1")
     }
 }

@@ -51,7 +51,8 @@ extension Ledger {
         let isSpareInFront =
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
         let compacts = compacts && pending.count <= limit && (end > 0 || isSpareInFront)
-        if compacts { names.formUnion(needed.filter { $0.value < end }.keys) }
+        let copied = copiedElsewhere.subtracting(unloadable)
+        if compacts { names.formUnion(copied.union(needed.filter { $0.value < end }.keys)) }
         let renews = renews && names.isEmpty
         if renews {
             let old = needed.filter {
@@ -66,9 +67,9 @@ extension Ledger {
         for name in names { needed[name] = nil }
         // If a pending version is in a void entry of this log, only that entry shows a later
         // session that the item wasn't deleted. So the older entries stay until all pending
-        // versions are appended.
+        // versions are appended. The retired entries stay as long as the copies may become void.
         let isShortened =
-            (compacts || renews && !names.isEmpty) && pending.isSubset(of: names)
+            (compacts || renews && !names.isEmpty) && pending.union(copied).isSubset(of: names)
         let first = isShortened ? needed.values.reduce(min(kept, index), min) : log.first
         var acknowledged: LogIndexes = [:]
         let again = names.compactMap { items[$0]?.places[me] }
@@ -80,13 +81,13 @@ extension Ledger {
         // present again.
         let known = isClean ? log.settledKnown : log.known
         var isAcknowledging = known < roster.lastClosing
-        let copied = copied
+        let lastCopies = self.copied
         for (other, theirs) in logs where other != me && !incomplete.contains(other) {
             let before = log.acknowledged[other] ?? 0
             // The entries with the earlier acknowledgements may be deleted once this one is stored.
             if theirs.head > before || first > log.first { acknowledged[other] = theirs.head }
-            let copied = min(copied[other] ?? 0, theirs.head)
-            if max(theirs.lastOfInterest, copied) > before { isAcknowledging = true }
+            let withCopies = min(lastCopies[other] ?? 0, theirs.head)
+            if max(theirs.lastOfInterest, withCopies) > before { isAcknowledging = true }
         }
         guard !names.isEmpty || isAcknowledging || first > log.first else { return nil }
         return Plan(

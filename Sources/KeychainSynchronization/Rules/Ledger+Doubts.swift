@@ -27,7 +27,7 @@ extension Ledger {
     /// further deletions.
     mutating func noteDecided() {
         reached.merge(ends) { max($0, $1) }
-        if hasReturned { decided = absence }
+        if hasReturned { decided = max(absence, roster.machines[me]?.lapsedAt ?? 0) }
     }
 
     /// Whether this machine has appended an entry since it was last suspended. Before that, others
@@ -145,13 +145,30 @@ extension Ledger {
     var lacksLapsedLog: Bool {
         roster.machines.contains { machine, membership in
             machine == me
-                ? membership.lapsed != nil
-                : hasReadLapsed(machine) && logs[machine]?.head ?? 0 < membership.closed
+                ? membership.lapsedAt > decided
+                : !roster.isRetired(machine) && hasReadLapsed(machine)
+                    && logs[machine]?.head ?? 0 < membership.closed
         }
     }
 
-    /// Whether the logs of all absent machines are retired for good, see ``isCopied(_:)``.
+    /// Whether the logs of all absent machines are retired for good, see ``isCopied(_:)``, and so is
+    /// what was retired of present machines' logs while these were away.
     var areAbsentCopied: Bool {
-        roster.machines.keys.allSatisfy { isPresent($0) || isCopied($0) }
+        roster.machines.allSatisfy { machine, membership in
+            (isPresent(machine) || membership.retired >= membership.closed)
+                && hasCopies(membership)
+        }
+    }
+
+    /// The items in retired entries of this machine's own log whose current version only the logs
+    /// with the copies have, if other machines may still make the copies void.
+    var copiedElsewhere: Set<Bytes16> {
+        guard let own = roster.machines[me], own.retired >= logs[me]?.first ?? 1, !hasCopies(own)
+        else { return [] }
+        let signers = Set(own.retirements.map(\.signer))
+        return retiredOwn.filter {
+            guard let held = items[$0] else { return false }
+            return !held.places.isEmpty && signers.isSuperset(of: held.places.keys)
+        }
     }
 }

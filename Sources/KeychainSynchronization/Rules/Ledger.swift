@@ -107,6 +107,9 @@ package struct Ledger: Hashable, Sendable {
     /// Items whose current version was in an entry that became void while this value existed, each
     /// with the entry's writer, which is expected to append the version again.
     var awaited: [Bytes16: MachineID] = [:]
+    /// Items whose versions this machine's own log had in entries that were retired while the machine
+    /// was away.
+    var retiredOwn: Set<Bytes16> = []
     /// By item, the last entry in this machine's log that contains an outdated copy of it: an older
     /// version, or the same one that a later entry repeats.
     var outdated: [Bytes16: UInt64] = [:]
@@ -191,9 +194,10 @@ package struct Ledger: Hashable, Sendable {
     package mutating func take(
         _ versions: [Bytes16: VersionStamp], of writer: MachineID, at index: UInt64
     ) -> [Bytes16] {
-        guard let log = logs[writer], index >= log.first,
-            roster.standing(of: writer, at: index, knowing: log.known(at: index)) == .counts
-        else { return [] }
+        guard let log = logs[writer], index >= log.first else { return [] }
+        let standing = roster.standing(of: writer, at: index, knowing: log.known(at: index))
+        if writer == me, standing == .retired { retiredOwn.formUnion(versions.keys) }
+        guard standing == .counts else { return [] }
         var taken: [Bytes16] = []
         for (name, stamp) in versions {
             let before = place(of: name, in: writer)
@@ -266,6 +270,7 @@ package struct Ledger: Hashable, Sendable {
             for (index, names) in log.items {
                 let standing = roster.standing(of: writer, at: index, knowing: log.known(at: index))
                 guard standing != .counts else { continue }
+                if writer == me, standing == .retired { retiredOwn.formUnion(names) }
                 for name in names {
                     let wasCounting = items[name]?.places[writer] != nil
                     remove(name, from: writer)

@@ -1,0 +1,287 @@
+// LapsedRetirementTests: what else can make the copies of a retired log void: suspended machines, new
+// processes, a server that hides entries. And what follows.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `A retired log that counts again` {
+    private let server = MemoryStore()
+
+    /// A suspended machine has acknowledged nothing, and the log is deleted without it.
+    @Test func `the items in it stay although a suspended machine returns and removes another one`()
+        async throws
+    {
+        let (one, three) = (try Device("one", server), try Device("three", server))
+        try await one.found()
+        let (big, two) = try await server.devicesInOrder()
+        for device in [big, two, three] { try await one.add(device) }
+        try await converge(one, big, two, three)
+        try await one.signRemoval(of: two)
+        for number in 0..<12 {
+            try big.set("item \(number)", String(repeating: "1", count: 600_000))
+            try await big.settle()
+        }
+        try three.set("a", "1")
+        let log = try await server.log(of: three)
+        try await server.leave(three, copiedBy: two)
+        for _ in 0..<4 { try await two.settle() }
+        try await big.settle()
+        try await two.suspendOthers(except: big, through: server)
+        try await converge(two, big)
+        #expect(!server.hasRecord(log))
+        one.clock.now = two.clock.now
+        try await one.settle()
+        try big.restart()
+        try await converge(one, big)
+        for device in [one, big] { #expect(try device.values()["a"] == "1") }
+        #expect(try await one.status().machines.count == 2)
+    }
+
+    /// The retirement names an entry that only acknowledges. Nothing had to be copied.
+    @Test func `it stays on the server until the entry is acknowledged that the retirement names`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try one.set("c", "1")
+        for device in devices { try await device.settle() }
+        let log = try await server.log(of: three)
+        try await server.leave(three, copiedBy: two)
+        try await one.signRemoval(of: two)
+        try await two.settle()
+        #expect(server.hasRecord(log))
+        // Another relay brings the retirement, and none of the logs.
+        var delivery = Delivery()
+        delivery.membership = try await server.allRecords("")
+            .filter { $0.key.contains("/m/") }.map { Data($0.value) }
+        _ = try await one.relay.send(.exchange(delivery))
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(!server.hasRecord(log))
+        #expect(try one.values() == ["c": "1"])
+    }
+
+    /// The removal is signed before the copies are read, and stored after that.
+    @Test func `the items in it are sent although the removal is stored by a new process`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        try three.set("a", "1")
+        try await server.leave(three, copiedBy: two)
+        let (log, count) = (try await server.log(of: two), Counter())
+        let interrupted = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            if count.value == 2 { throw HookedStore.Lost() }
+        }
+        _ = try? await one.relay(through: interrupted).settle()
+        try await one.signRemoval(of: two)
+        try one.restart()
+        try await converge(one)
+        try one.beginAgain()
+        try await one.settle()
+        let four = try Device("four", server, clock: one.clock)
+        try await one.add(four)
+        try await converge(one, four)
+        #expect(try one.values().count == 31)
+        #expect(try four.values() == one.values())
+    }
+
+    /// The log was deleted, since all machines had read the copies. Then the server hides these from
+    /// a new process, and their machine is removed.
+    @Test func `the items in it are sent again after copies were hidden that had been read`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try three.set("a", "1")
+        let (retired, copies) = (try await server.log(of: three), try await server.log(of: two))
+        let before = Set(server.records.keys)
+        try await server.leave(three, copiedBy: two)
+        try await converge(one, two)
+        #expect(!server.hasRecord(retired))
+        server.hide { $0.contains(copies) && !before.contains($0) }
+        try one.restart()
+        try await one.settle()
+        try await one.remove(two)
+        server.hide { _ in false }
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await one.settle()
+        }
+        let four = try Device("four", server, clock: one.clock)
+        try await one.add(four)
+        try await converge(one, four)
+        #expect(try four.values()["a"] == "1")
+    }
+
+    /// The server refuses a removal, and then hides entries that its signer had read.
+    @Test func `a removal that waits never includes less than before`() async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try three.set("a", "1")
+        let copies = try await server.log(of: two)
+        let before = Set(server.records.keys)
+        try await server.leave(three, copiedBy: two)
+        try await converge(one, two)
+        try await one.signRemoval(of: two)
+        _ = try? await one.relay(through: server.losing(creationsOf: "/m/")).settle()
+        server.hide { $0.contains(copies) && !before.contains($0) }
+        try one.restart()
+        for _ in 0..<3 { try await one.settle() }
+        #expect(try await server.membership().roster.lapseCount == 0)
+        #expect(try await one.status().machines.count == 1)
+    }
+
+    /// A suspended machine has read all logs. Others don't wait for it before its first entry is
+    /// stored.
+    @Test func `the items in it stay although a machine that isn't back yet removes another one`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        let log = try await server.log(of: three)
+        try await one.signRemoval(of: two)
+        try await two.suspendOthers(except: three, through: server)
+        try await converge(two, three)
+        one.clock.now = two.clock.now
+        try one.restart()
+        _ = try? await one.relay(through: server.losing(creationsOf: "/")).settle()
+        #expect(try await one.status().state == .current)
+        for number in 0..<40 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        for _ in 0..<3 { try await three.settle() }
+        try three.set("a", "1")
+        try await server.leave(three, copiedBy: two)
+        // Machine two deletes the log.
+        server.records = server.records.filter { !$0.key.contains(log) }
+        try await one.settle()
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(try one.values()["a"] == "1")
+    }
+
+    /// The server hides the log from a machine that has read the copies only after they were void.
+    @Test func `it isn't retired again by a machine that doesn't have the items in it`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        try three.set("a", "1")
+        let retired = try await server.log(of: three)
+        try await server.leave(three, copiedBy: two)
+        try await one.signRemoval(of: two)
+        server.hide { $0.contains(retired) }
+        for _ in 0..<4 {
+            try await one.settle()
+            try one.beginAgain()
+        }
+        server.hide { _ in false }
+        #expect(server.hasRecord(retired))
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(try one.values()["a"] == "1")
+    }
+
+    /// The machine returns, and makes its entries unneeded before all others have read the copies.
+    @Test func `the items in it stay although its machine returns, compacts it and leaves`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        try three.set("a", "1")
+        let own = try await server.log(of: one)
+        for device in [three, two] { try await device.settle() }
+        for device in [one, two] { device.clock.now += 59 * Device.day }
+        try one.set("c", "1")
+        // Machine one gives a sign of life, and reads nothing.
+        let lossy = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains("/l/") else { return }
+            if !prefix.contains(own) { throw HookedStore.Lost() }
+        }
+        _ = try? await one.relay(through: lossy).settle()
+        try await one.signRemoval(of: two)
+        try await two.settle()
+        two.clock.now += 2 * Device.day
+        let relay = two.relay(through: server, absenceLimit: Device.absenceLimit)
+        for _ in 0..<3 { try await relay.settle() }
+        three.clock.now = two.clock.now
+        try three.restart()
+        for _ in 0..<3 { try await three.settle() }
+        for number in 0..<80 {
+            try three.set("b", "\(number)")
+            try await three.settle()
+        }
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        one.clock.now = two.clock.now
+        try await one.settle()
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(try await server.membership().roster.lapseCount > 0)
+        #expect(try one.values()["a"] == "1")
+    }
+
+    @Test func `a deleted item stays deleted after the log counted again and was retired again`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await one.signRemoval(of: two)
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        try three.set("a", "1")
+        let log = try await server.log(of: three)
+        try await server.leave(three, copiedBy: two)
+        for _ in 0..<4 {
+            try await one.settle()
+            try one.beginAgain()
+        }
+        try await converge(one)
+        #expect(try await server.membership().roster.lapseCount > 0)
+        #expect(!server.hasRecord(log))
+        let five = try Device("five", server)
+        five.clock.now = one.clock.now
+        try await one.add(five)
+        try one.set("x", "1")
+        try await converge(one, five)
+        try await one.suspendOthers(through: server)
+        let four = try await one.deleteForGood("x", on: server)
+        try await four.remove(one)
+        try await converge(four)
+        five.clock.now = four.clock.now
+        try five.restart()
+        try await converge(four, five)
+        for device in [four, five] { #expect(try device.values()["x"] == nil) }
+    }
+}
