@@ -259,7 +259,7 @@ package struct Replica: Sendable {
         cursors[writer, default: LogCursor(writer: writer)].skip(to: index)
     }
 
-    /// Takes the next entry of another machine's log.
+    /// Takes the next entry of another machine's log. ``openConfirmed()`` returns further changes.
     package mutating func take(_ entry: LogEntry) throws(SynchronizationFailure) -> [Change] {
         guard entry.frame.writer != id else {
             throw .misplaced("an entry of this machine's own log")
@@ -336,6 +336,7 @@ package struct Replica: Sendable {
         }
         if circle.member(writer) == nil, entry.index == circle.closed[writer]?.index {
             confirm(writer)
+            changes += openConfirmed() ?? []
         }
         return changes
     }
