@@ -284,4 +284,47 @@ import Testing
         try await converge(four, five)
         for device in [four, five] { #expect(try device.values()["x"] == nil) }
     }
+
+    /// The machine slept, and its session compacts the log before it reads the copies.
+    @Test func `the items in it stay although its machine compacts it before it reads the copies`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        let own = try await server.log(of: one)
+        try three.set("a", "1")
+        for value in ["1", "2"] {
+            try three.set("b", value)
+            try await three.settle()
+        }
+        try await two.settle()
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        for device in [one, two] { device.clock.now += 59 * Device.day }
+        try one.set("c", "1")
+        let lossy = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains("/l/") else { return }
+            if !prefix.contains(own) { throw HookedStore.Lost() }
+        }
+        _ = try? await one.relay(through: lossy).settle()
+        try await one.signRemoval(of: two)
+        try await two.settle()
+        two.clock.now += 2 * Device.day
+        let relay = two.relay(through: server, absenceLimit: Device.absenceLimit)
+        for _ in 0..<3 { try await relay.settle() }
+        three.clock.now = two.clock.now
+        for _ in 0..<3 { try await three.settle() }
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        one.clock.now = two.clock.now
+        try await one.settle()
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(try await server.membership().roster.lapseCount > 0)
+        #expect(try one.values()["a"] == "1")
+    }
 }

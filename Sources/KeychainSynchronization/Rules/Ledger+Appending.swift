@@ -51,8 +51,11 @@ extension Ledger {
         let isSpareInFront =
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
         let compacts = compacts && pending.count <= limit && (end > 0 || isSpareInFront)
-        let copied = copiedElsewhere.subtracting(unloadable)
-        if compacts { names.formUnion(copied.union(needed.filter { $0.value < end }.keys)) }
+        let copied = copiedElsewhere
+        if compacts {
+            names.formUnion(copied.subtracting(unloadable))
+            names.formUnion(needed.filter { $0.value < end }.keys)
+        }
         let renews = renews && names.isEmpty
         if renews {
             let old = needed.filter {
@@ -67,9 +70,11 @@ extension Ledger {
         for name in names { needed[name] = nil }
         // If a pending version is in a void entry of this log, only that entry shows a later
         // session that the item wasn't deleted. So the older entries stay until all pending
-        // versions are appended. The retired entries stay as long as the copies may become void.
+        // versions are appended. The retired entries stay as long as the copies may become void or
+        // haven't been read.
         let isShortened =
             (compacts || renews && !names.isEmpty) && pending.union(copied).isSubset(of: names)
+            && retiredOwn.isDisjoint(with: doubts.keys)
         let first = isShortened ? needed.values.reduce(min(kept, index), min) : log.first
         var acknowledged: LogIndexes = [:]
         let again = names.compactMap { items[$0]?.places[me] }
