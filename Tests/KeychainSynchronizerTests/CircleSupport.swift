@@ -100,6 +100,24 @@ extension Device {
         try await settle()
     }
 
+    /// Adds items with values of the given size, each in an entry of its own.
+    func setItems(_ count: Int, byteCount: Int) async throws {
+        for number in 0..<count {
+            try set("item \(number)", String(repeating: "1", count: byteCount))
+            try await settle()
+        }
+    }
+
+    /// Sends this machine's changes, a sign of life, and reads no other machine's log.
+    func sendOnly(to server: MemoryStore) async throws {
+        let own = try await server.log(of: self)
+        let store = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains("/l/") else { return }
+            if !prefix.contains(own) { throw HookedStore.Lost() }
+        }
+        _ = try? await relay(through: store).settle()
+    }
+
     /// Lets so much time pass that this machine suspends all others, except those that exchange in
     /// the meantime. The exchanges in which it suspends them go through `store`.
     func suspendOthers(except present: Device..., through store: any RecordStore) async throws {

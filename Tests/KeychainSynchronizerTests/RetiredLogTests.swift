@@ -26,10 +26,7 @@ import Testing
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         try await one.signRemoval(of: two)
-        for number in 0..<30 {
-            try two.set("item \(number)", String(repeating: "1", count: 200_000))
-            try await two.settle()
-        }
+        try await two.setItems(30, byteCount: 200_000)
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
@@ -151,10 +148,7 @@ import Testing
     {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        for number in 0..<30 {
-            try two.set("item \(number)", String(repeating: "1", count: 200_000))
-            try await two.settle()
-        }
+        try await two.setItems(30, byteCount: 200_000)
         try three.set("a", "1")
         try await three.signRemoval(of: three)
         for _ in 0..<3 { try await three.settle() }
