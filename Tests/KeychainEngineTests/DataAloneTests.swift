@@ -143,7 +143,8 @@ import Testing
             query.isSynchronizable = false
             #expect(try isFoundAtOnce(query) == (account == "short"), "\(account)")
         }
-        // Items of another group have the same server and account. The search visits them first.
+        // Items of another group have the same server and account. The index has all of them in the
+        // order of their labels, which are random. So one of 60 items is among the first 16.
         var attributes: [Attribute: AttributeValue] = [
             .server: .string("server"), .account: .string("account"),
         ]
@@ -156,11 +157,17 @@ import Testing
                         protection: .whenUnlocked, data: Data([1]))), as: keychain.caller)
         }
         for port in 1...1000 { try addPassword(port: port, "G2") }
-        try addPassword(port: 1, "G1")
         attributes[.port] = nil
         var query = ItemQuery(
             itemClass: .internetPassword, attributes: attributes, accessGroup: "G1")
         query.isSynchronizable = false
-        #expect(try !isFoundAtOnce(query))
+        let found = try (1...3).filter { port in
+            try addPassword(port: port, "G1")
+            let isFound = try isFoundAtOnce(query)
+            let deletion = DeleteItems(query, tombstones: .automatic)
+            #expect(try keychain.engine.perform(deletion, as: keychain.caller) == 1)
+            return isFound
+        }
+        #expect(found.count < 3)
     }
 }
