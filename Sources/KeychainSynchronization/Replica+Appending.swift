@@ -59,6 +59,7 @@ extension Replica {
         var plan = try plan(compacts: compacts, &versions, load: load)
         if ledger.isWorthCompacting,
             unloadable.contains(where: { ledger.items[$0]?.places[id] != nil })
+                || !ledger.copiedElsewhere.isDisjoint(with: unloadable)
         {
             // The next session reads from the log what keeps it from being compacted.
             lacksVersions = true

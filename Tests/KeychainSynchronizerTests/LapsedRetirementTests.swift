@@ -229,6 +229,44 @@ import Testing
         #expect(try one.values()["a"] == "1")
     }
 
+    /// The machine returns, and can't append the item again.
+    @Test func `it is compacted although its machine returns and makes an item local`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await two.setItems(30, byteCount: 200_000)
+        try three.set("a", "1")
+        for device in [three, two] { try await device.settle() }
+        for device in [one, two] { device.clock.now += 59 * Device.day }
+        try one.set("c", "1")
+        try await one.sendOnly(to: server)
+        try await two.settle()
+        two.clock.now += 2 * Device.day
+        let relay = two.relay(through: server, absenceLimit: Device.absenceLimit)
+        for _ in 0..<3 { try await relay.settle() }
+        three.clock.now = two.clock.now
+        try three.restart()
+        for _ in 0..<3 { try await three.settle() }
+        try three.makeLocal("a", "2")
+        for number in 0..<80 {
+            try three.set("b", "\(number)")
+            try await three.settle()
+        }
+        let log = try await server.log(of: three)
+        let count = server.records.keys.count { $0.contains(log) }
+        #expect(count > 80)
+        for _ in 0..<5 { try await three.settle() }
+        #expect(server.records.keys.count { $0.contains(log) } == count)
+        // After five minutes all logs are read again.
+        three.clock.now += 300
+        for _ in 0..<3 { try await three.settle() }
+        #expect(server.records.keys.count { $0.contains(log) } < 10)
+        one.clock.now = three.clock.now
+        try await converge(one, two, three)
+        #expect(try one.values()["a"] == "1")
+    }
+
     @Test func `a deleted item stays deleted after the log counted again and was retired again`()
         async throws
     {

@@ -50,10 +50,15 @@ extension Ledger {
         // a reason to compact the log only if there are more than `spareCount` of them.
         let isSpareInFront =
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
-        let compacts = compacts && pending.count <= limit && (end > 0 || isSpareInFront)
         let copied = copiedElsewhere
+        // The retired entries stay while the copies may become void or haven't been read.
+        let keepsRetired =
+            !copied.isDisjoint(with: unloadable)
+            || mayLoseCopies && !retiredOwn.isDisjoint(with: doubts.keys)
+        let compacts =
+            compacts && pending.count <= limit && !keepsRetired && (end > 0 || isSpareInFront)
         if compacts {
-            names.formUnion(copied.subtracting(unloadable))
+            names.formUnion(copied)
             names.formUnion(needed.filter { $0.value < end }.keys)
         }
         let renews = renews && names.isEmpty
@@ -70,11 +75,10 @@ extension Ledger {
         for name in names { needed[name] = nil }
         // If a pending version is in a void entry of this log, only that entry shows a later
         // session that the item wasn't deleted. So the older entries stay until all pending
-        // versions are appended. The retired entries stay as long as the copies may become void or
-        // haven't been read.
+        // versions are appended.
         let isShortened =
-            (compacts || renews && !names.isEmpty) && pending.union(copied).isSubset(of: names)
-            && retiredOwn.isDisjoint(with: doubts.keys)
+            (compacts || renews && !names.isEmpty) && !keepsRetired
+            && pending.union(copied).isSubset(of: names)
         let first = isShortened ? needed.values.reduce(min(kept, index), min) : log.first
         var acknowledged: LogIndexes = [:]
         let again = names.compactMap { items[$0]?.places[me] }

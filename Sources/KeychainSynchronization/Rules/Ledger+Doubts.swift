@@ -160,11 +160,17 @@ extension Ledger {
         }
     }
 
+    /// Whether other machines may still make the copies of retired entries of this machine's own
+    /// log void.
+    var mayLoseCopies: Bool {
+        guard let own = roster.machines[me] else { return false }
+        return own.retired >= logs[me]?.first ?? 1 && !hasCopies(own)
+    }
+
     /// The items in retired entries of this machine's own log whose current version only the logs
-    /// with the copies have, if other machines may still make the copies void.
+    /// with the copies have, while these may become void.
     var copiedElsewhere: Set<Bytes16> {
-        guard let own = roster.machines[me], own.retired >= logs[me]?.first ?? 1, !hasCopies(own)
-        else { return [] }
+        guard mayLoseCopies, let own = roster.machines[me] else { return [] }
         let signers = Set(own.retirements.map(\.signer))
         return retiredOwn.filter {
             guard let held = items[$0] else { return false }
