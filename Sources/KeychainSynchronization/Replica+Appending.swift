@@ -104,10 +104,11 @@ extension Replica {
         compacts: Bool, _ versions: inout [SynchronizedItem], load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> Ledger.Plan? {
         var limit = Self.versionLimit
-        // This machine can't append again the versions that it can't open.
-        let hasUnopened = unopenedCount > 0
-        var compacts = compacts && !hasUnopened
-        var renews = !hasUnopened
+        // This machine can't append again the versions that it can't open. Entries that were
+        // retired and count again stay until a new session has read them.
+        let isShortening = unopenedCount == 0 && !lacksEntries
+        var compacts = compacts && isShortening
+        var renews = isShortening
         while true {
             // While grants are repeated in several entries, these entries stay. Otherwise each new
             // one would make the one before it unneeded, and that one's grants would be repeated.

@@ -65,7 +65,6 @@ extension Session {
         {
             state.entry = nil
         }
-        try signLeavingAgain(entry)
         state.circleKey = replica.circleKey ?? state.circleKey
         state.keep(Array(replica.groupKeys.values))
         state.heads.merge(replica.settledHeads) { $1.index > $0.index ? $1 : $0 }

@@ -195,15 +195,11 @@ extension Session {
         return closing
     }
 
-    /// The removal of this machine that it has signed itself.
-    private var leaving: MembershipEntry.Closing? {
-        guard case .remove(let closing) = state.change?.change, closing.machine == replica.id
-        else { return nil }
-        return closing
-    }
-
     /// Whether this machine has signed its own removal.
-    var isLeaving: Bool { leaving != nil }
+    var isLeaving: Bool {
+        guard case .remove(let closing) = state.change?.change else { return false }
+        return closing.machine == replica.id
+    }
 
     /// Whether this machine has changes to append before it leaves. `entry` is its next entry.
     func hasToAppend(_ entry: LogEntry?) -> Bool {
@@ -211,15 +207,6 @@ extension Session {
         // An entry with nothing but acknowledgements isn't worth waiting for.
         return !(entry?.parts.isEmpty ?? true) || !collected.isEmpty
             || replica.ledger.items.contains { $0.value.isPending }
-    }
-
-    /// Once a machine that leaves has appended all its changes, signs its removal again, so that it
-    /// includes them.
-    mutating func signLeavingAgain(_ entry: LogEntry?) throws(KeychainFailure) {
-        guard maySign, let leaving, !hasToAppend(entry),
-            leaving.heads[replica.id] != replica.readHeads[replica.id]
-        else { return }
-        state.change = try signed(.remove(closing(replacing: leaving)))
     }
 
     /// Signs a change after the last entry of the membership log. `nil` if it isn't valid there.

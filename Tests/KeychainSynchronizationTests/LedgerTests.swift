@@ -226,6 +226,38 @@ import Testing
         #expect(ledger.plan(compacts: false) == nil)
     }
 
+    /// The machine was removed, or was suspended and then returns.
+    @Test(arguments: [true, false])
+    func `a deletion stays until nothing in an absent machine's log can count again`(
+        isRemoved: Bool
+    ) throws {
+        let absent = MachineID(Bytes16(high: 0, low: 3))
+        var roster = Roster(founder: me)
+        _ = roster.apply(.add(other), at: 2)
+        _ = roster.apply(.add(absent), at: 3)
+        let ends: LogIndexes = [absent: 1, me: 1, other: 1]
+        _ = roster.apply(isRemoved ? .remove(absent, ends) : .suspend(absent, [absent: 1]), at: 4)
+        var ledger = Ledger(me: me, roster: roster)
+        func take(_ writer: MachineID, _ index: UInt64, known: UInt64, _ read: LogIndexes) {
+            var entry = entry(writer, index, known: known)
+            entry.acknowledged = read
+            _ = ledger.take(entry)
+        }
+        let deletion = VersionStamp(modified: 2, isDeletion: true, digest: .zero)
+        _ = ledger.take(entry(me, 1, known: 4, [name: deletion]))
+        take(other, 1, known: 4, [me: 1])
+        #expect(ledger.plan(compacts: true) == nil)
+        take(other, 2, known: 4, [me: 1])
+        _ = roster.apply(.retire(absent, [absent: 1, me: 1, other: 2], signer: other), at: 5)
+        ledger.revise(roster)
+        if !isRemoved { take(absent, 2, known: 5, [me: 1, other: 2]) }
+        // This machine hasn't acknowledged the copies yet.
+        let acknowledgement = try #require(ledger.plan(compacts: true))
+        #expect(acknowledgement.first == 1 && acknowledgement.acknowledged[other] == 2)
+        ledger.append(acknowledgement, knowing: 5)
+        #expect(ledger.plan(compacts: true)?.first == 3)
+    }
+
     /// The retirement whose signer had copied the log in question was signed later than the one of
     /// the copies.
     @Test func `copies in a log that was retired before are retired, too`() throws {

@@ -122,7 +122,8 @@ import Testing
     }
 
     /// The server refuses a removal, and then hides entries that its signer had read.
-    @Test func `a removal that waits never includes less than before`() async throws {
+    @Test(arguments: [false, true])
+    func `a removal that waits never includes less than before`(isOwn: Bool) async throws {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         try three.set("a", "1")
@@ -130,13 +131,14 @@ import Testing
         let before = Set(server.records.keys)
         try await server.leave(three, copiedBy: two)
         try await converge(one, two)
-        try await one.signRemoval(of: two)
+        try await one.signRemoval(of: isOwn ? one : two)
         _ = try? await one.relay(through: server.losing(creationsOf: "/m/")).settle()
         server.hide { $0.contains(copies) && !before.contains($0) }
         try one.restart()
+        if isOwn { try one.set("b", "1") }
         for _ in 0..<3 { try await one.settle() }
         #expect(try await server.membership().roster.lapseCount == 0)
-        #expect(try await one.status().machines.count == 1)
+        #expect(try await server.membership().roster.members.count == 1)
     }
 
     /// A suspended machine has read all logs. Others don't wait for it before its first entry is
@@ -297,6 +299,71 @@ import Testing
         try five.restart()
         try await converge(four, five)
         for device in [four, five] { #expect(try device.values()["x"] == nil) }
+    }
+
+    /// The machine is suspended when the copies void, and its log is copied and retired again.
+    @Test func `a deleted item stays deleted on the machine whose log counted again`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await two.setItems(30, byteCount: 200_000)
+        try three.set("a", "1")
+        for device in [three, two] { try await device.settle() }
+        for device in [one, two] { device.clock.now += 59 * Device.day }
+        try one.set("c", "1")
+        try await one.sendOnly(to: server)
+        try await one.signRemoval(of: two)
+        try await two.settle()
+        two.clock.now += 2 * Device.day
+        let relay = two.relay(through: server, absenceLimit: Device.absenceLimit)
+        for _ in 0..<3 { try await relay.settle() }
+        one.clock.now = two.clock.now
+        for _ in 0..<4 {
+            try await one.settle()
+            try one.beginAgain()
+        }
+        try await converge(one)
+        #expect(try await server.membership().roster.lapseCount > 0)
+        #expect(try one.values()["a"] == "1")
+        let four = try await one.deleteForGood("a", on: server)
+        try await four.remove(one)
+        try await converge(four)
+        three.clock.now = four.clock.now
+        try three.restart()
+        try await converge(four, three)
+        for device in [four, three] { #expect(try device.values()["a"] == nil) }
+    }
+
+    /// A suspended machine returns before another one copies and retires the log.
+    @Test func `it stays on the server until a machine that returns has read the copies`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await one.suspendOthers(except: three, through: server)
+        try await converge(one, three)
+        two.clock.now = one.clock.now
+        try three.set("a", "1")
+        let log = try await server.log(of: three)
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        try two.restart()
+        let returning = HookedStore.lost(
+            after: 1, creationsOf: try await server.log(of: two), server)
+        let (copies, count) = (try await server.log(of: one), Counter())
+        let racing = HookedStore(server) { request in
+            guard case .create(let key) = request, key.contains(copies) else { return }
+            count.increment()
+            guard count.value == 2 else { return }
+            // The only thing that it stores is its first entry.
+            _ = try? await two.relay(through: returning).settle()
+        }
+        try await one.relay(through: racing).settle()
+        #expect(server.hasRecord(log))
+        try await converge(one, two)
+        #expect(!server.hasRecord(log))
+        #expect(try two.values()["a"] == "1")
     }
 
     /// The machine slept, and its session compacts the log before it reads the copies.

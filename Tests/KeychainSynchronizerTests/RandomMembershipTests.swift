@@ -106,7 +106,7 @@ private final class MembershipTrial {
         case 16..<21:
             let other = devices[number(below: devices.count)]
             let store = DisturbedStore(
-                server, requests: number(below: 14), isCarriedOut: number(below: 2) == 0,
+                server, requests: 1 + number(below: 14), isCarriedOut: number(below: 2) == 0,
                 meanwhile: number(below: 2) == 0 || other === device ? nil : other)
             _ = try? await device.relay(through: store).settle()
             event = "disturbed settle, \(store)"

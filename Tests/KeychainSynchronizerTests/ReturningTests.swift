@@ -131,4 +131,44 @@ import Testing
         try await converge(two, four)
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
+
+    /// Both machines' keychains have the tombstone of an item in their retired entries, and no log
+    /// has the deletion any more.
+    @Test func `two machines that return don't wait for each other's clean entries`() async throws {
+        let devices = try await server.circle("one", "two", "three", "four")
+        let (one, two, three, four) = (devices[0], devices[1], devices[2], devices[3])
+        for (device, item) in [(two, "x"), (three, "y")] {
+            try device.set(item, "1")
+            try await device.settle()
+            try device.delete(item)
+            try await device.settle()
+        }
+        try await converge(one, two, three, four)
+        try await one.suspendOthers(except: four, through: server)
+        for device in [one, four] { for _ in 0..<4 { try await device.settle() } }
+        for device in [two, three] {
+            device.clock.now = one.clock.now
+            try device.restart()
+        }
+        try await converge(one, two, three, four)
+        // Machine one drops the deletions.
+        for number in 0..<200 {
+            try one.set("b", "\(number)")
+            try await one.settle()
+        }
+        for (device, item) in [(two, "k"), (three, "l")] {
+            for value in ["1", "2"] {
+                try device.set(item, value)
+                try await device.settle()
+            }
+        }
+        try await converge(one, two, three, four)
+        let log = try await server.log(of: two)
+        let first = try #require(server.records.keys.filter { $0.contains(log) }.min())
+        try await one.remove(four)
+        for device in [two, three] { try device.restart() }
+        try await converge(one, two, three)
+        // A clean entry has made the older ones unneeded.
+        #expect(!server.hasRecord(first))
+    }
 }

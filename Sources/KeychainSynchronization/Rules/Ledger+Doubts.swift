@@ -27,7 +27,7 @@ extension Ledger {
     /// further deletions.
     mutating func noteDecided() {
         reached.merge(ends) { max($0, $1) }
-        if hasReturned { decided = max(absence, roster.machines[me]?.lapsedAt ?? 0) }
+        if hasReturned { decided = absence }
     }
 
     /// Whether this machine has appended an entry since it was last suspended. Before that, others
@@ -140,14 +140,12 @@ extension Ledger {
             || reached[lapsed.signer] ?? 0 >= lapsed.copied
     }
 
-    /// Whether a retired log counts again and may be gone, so that an item in no log may have been in
-    /// that one. This machine's own log may lack the entries if the log was compacted meanwhile.
+    /// Whether another machine's retired log counts again and may be gone, so that an item in no log
+    /// may have been in that one.
     var lacksLapsedLog: Bool {
         roster.machines.contains { machine, membership in
-            machine == me
-                ? membership.lapsedAt > decided
-                : !roster.isRetired(machine) && hasReadLapsed(machine)
-                    && logs[machine]?.head ?? 0 < membership.closed
+            !roster.isRetired(machine) && hasReadLapsed(machine)
+                && logs[machine]?.head ?? 0 < membership.closed
         }
     }
 

@@ -46,8 +46,6 @@ package struct Roster: Hashable, Sendable {
         fileprivate(set) var retirements: [Retirement] = []
         /// The last retirement of its log that doesn't hold any more.
         fileprivate(set) var lapsed: Retirement?
-        /// The index of the change that ended it.
-        fileprivate(set) var lapsedAt: UInt64 = 0
 
         /// The index up to which its log is retired.
         package var retired: UInt64 { retirements.last?.end ?? 0 }
@@ -195,7 +193,6 @@ package struct Roster: Hashable, Sendable {
             // The signers of later ones have not copied what was retired already.
             machines[machine]?.retirements.removeSubrange(place...)
             machines[machine]?.lapsed = all.last
-            machines[machine]?.lapsedAt = closing.index
             lapseCount += all.count - place
             // Copies in the log that counts again may be void.
             for other in machines.keys.sorted() {
