@@ -78,7 +78,7 @@ import Testing
         try keychain.putBack(RootPage.indexes + [.items], of: before)
         try keychain.open()
         try expectFound(in: keychain)
-        #expect(keychain.state.problem == "it holds 1 items and should hold 2")
+        #expect(keychain.state.problem == "its number of items is 1 and should be 2")
     }
 
     @Test func `an old page of the table of set-aside rows is detected`() throws {

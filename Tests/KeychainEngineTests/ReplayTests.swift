@@ -66,7 +66,7 @@ import Testing
         let keychain = try keychain(puttingBack: rows) { try add("b", "new", to: $0) }
         #expect(status { _ = try find("b", in: keychain) } == .itemNotFound)
         #expect(
-            try keychain.engine.check().problems == ["it holds 1 items and should hold 2"])
+            try keychain.engine.check().problems == ["its number of items is 1 and should be 2"])
     }
 
     @Test func `a check detects a deleted row that was put back`() throws {
@@ -88,7 +88,7 @@ import Testing
         }
         #expect(status { _ = try find("a", in: keychain) } == .itemNotFound)
         #expect(
-            try keychain.engine.check().problems == ["it holds 1 items and should hold 0"])
+            try keychain.engine.check().problems == ["its number of items is 1 and should be 0"])
     }
 
     @Test(arguments: [0, 1])

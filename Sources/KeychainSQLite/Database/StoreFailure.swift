@@ -55,7 +55,7 @@ enum StoreFailure {
 
     /// Whether an extended result code is one with which SQLite usually reports a failed system
     /// call, so that `errno` describes the failure. The checksumming VFS also returns some of these
-    /// codes itself, when it refuses a call; `errno` is then that of an earlier call.
+    /// codes itself, when it refuses a call, with 0 as `errno`.
     ///
     /// Read errors and the code without an extension are excluded: they also report damage of a
     /// page or of the log, without a failed system call.

@@ -133,10 +133,10 @@ extension Store {
         }
         guard isComplete else { return nil }
         guard position == total else {
-            return "it holds \(position) items and should hold \(total)"
+            return "its number of items is \(position) and should be \(total)"
         }
         guard openCount == header.count(of: .open) else {
-            return "it holds \(openCount) always-readable items and should hold "
+            return "its number of always-readable items is \(openCount) and should be "
                 + "\(header.count(of: .open))"
         }
         return header.vouches(for: digests)

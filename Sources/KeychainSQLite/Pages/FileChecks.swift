@@ -156,7 +156,15 @@ package struct LogFileCheck: Hashable, Sendable {
                 run?.note(frame, replacing: &damaged)
                 if frame.databasePageCount > 0 { committedFrameCount = soundFrameCount }
             } else {
-                run = nil
+                if run != nil {
+                    run = nil
+                    // In the form that SQLite gets, the frame has no tag.
+                    guard
+                        try file.fill(
+                            buffer, count: LogFormat.frameByteCount,
+                            from: LogFormat.offset(ofFrame: number))
+                    else { break }
+                }
                 let frameSalts = [frame.salt1, frame.salt2]
                 if salts == nil { salts = frameSalts }
                 // The tag doesn't depend on other frames, so it shows whether this frame was

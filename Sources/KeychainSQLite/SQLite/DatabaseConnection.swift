@@ -208,7 +208,7 @@ enum ResultCode {
     static let deleteError = SQLITE_IOERR | (10 << 8)
 
     /// The code for a call that the VFS refuses by itself. SQLite reports `errno` as the cause of
-    /// most codes, and it may have a value from an earlier call.
+    /// most codes, so this removes the value that an earlier call has left there.
     static func refusing(_ code: Int32) -> Int32 {
         errno = 0
         return code

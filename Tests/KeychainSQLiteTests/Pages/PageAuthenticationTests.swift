@@ -352,6 +352,25 @@ struct LogForgeryTests {
         #expect(try database.bytes(suffix: "-wal") == before)
     }
 
+    @Test func `lost transactions are recorded although only one checksum is damaged`()
+        throws
+    {
+        let (database, _) = try copy { log in
+            var log = log
+            let commits = (1...LogForgery.frameCount(log)).filter {
+                log[LogForgery.frame($0).lowerBound + 7] != 0
+            }
+            // The last byte of the frame's checksum.
+            log[LogForgery.frame(commits[commits.count - 2]).lowerBound + 23] ^= 1
+            return log
+        }
+        let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
+        #expect(check.droppedCommitCount == 2)
+        #expect(check.tellsOfLostTransactions)
+        _ = try database.open()
+        #expect(database.damage.hasDamagedLog)
+    }
+
     @Test(arguments: [UInt32(0), 1])
     func `a log whose salts were replaced, even by zeros, is ignored`(salt: UInt32) throws {
         let (database, _) = try copy { log in
