@@ -3,8 +3,11 @@
 import Foundation
 import Glibc
 import KeychainCore
+import KeychainCrypto
 import KeychainEngine
 import Testing
+
+@testable import KeychainTool
 
 @Suite struct `Backups` {
     private static let age = "/usr/bin/age"
@@ -34,6 +37,15 @@ import Testing
                             data: Data("secret \($0)".utf8))
                     }), as: AccessGroups(["default"]))
         }
+    }
+
+    @Test func `no partial file stays if another file has the name when it is complete`() throws {
+        let home = try TestHome()
+        let path = directory(home, "backup.age")
+        let file = try BackupFile(path, replaces: false)
+        try Data().write(to: URL(filePath: path))
+        #expect(throws: ControlFailure.self) { try file.commit() }
+        #expect(Files.status(ofLink: path + ".part") == nil)
     }
 
     /// Checks a keychain.

@@ -84,6 +84,19 @@ import Testing
         #expect(DBusMessage(Self.message(signature: brackets, body: [1])) == nil)
     }
 
+    /// The header's field for the signature has a string in its place, which can be longer.
+    @Test(arguments: ["a", "("]) func `a signature longer than 255 bytes is refused`(code: String) {
+        let number = { (value: Int) in (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+        }
+        let count = 1 << 20
+        var fields: [UInt8] = [8, 1, UInt8(ascii: "s"), 0] + number(count)
+        fields += Array(repeating: Array(code.utf8)[0], count: count) + [0]
+        let message =
+            [UInt8(ascii: "l"), 2, 1, 1] + number(8) + number(1) + number(fields.count) + fields
+        let padding = [UInt8](repeating: 0, count: (8 - message.count % 8) % 8 + 8)
+        #expect(DBusMessage(message + padding) == nil)
+    }
+
     private static func message(signature: String, body: [UInt8]) -> [UInt8] {
         let field: [UInt8] =
             [8, 1, UInt8(ascii: "g"), 0, UInt8(signature.utf8.count)] + Array(signature.utf8) + [0]

@@ -71,15 +71,25 @@ struct BackupFile: ~Copyable {
         throw ControlFailure(.failure, "Another process is writing \(printable(path)).")
     }
 
-    /// Renames the complete file to its final name.
+    /// Renames the complete file to its final name, or removes it if that fails.
     func commit() throws(ControlFailure) {
+        do throws(ControlFailure) {
+            try moveIntoPlace()
+        } catch {
+            discard()
+            throw error
+        }
+        sync()
+    }
+
+    private func moveIntoPlace() throws(ControlFailure) {
         guard fsync(file.number) == 0 else { throw failed() }
         if !replaces {
             // Linking, unlike renaming, doesn't replace a file that was created since the check in
             // `init`. For a moment the new file has two names.
             if Files.link(part, as: path) {
                 Files.remove(part)
-                return sync()
+                return
             }
             if errno == EEXIST { throw Self.exists(path) }
             // Linking can fail for other reasons, above all in a file system without hard links.
@@ -87,12 +97,11 @@ struct BackupFile: ~Copyable {
             guard Files.status(ofLink: path) == nil else { throw Self.exists(path) }
         }
         guard Files.rename(part, path) else { throw failed() }
-        sync()
     }
 
     func discard() { Files.remove(part) }
 
-    /// Synchronizes the folder, so that the name is durable if the file system supports that.
+    /// Synchronizes the file's folder, so that the name is durable if the file system supports that.
     private func sync() {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         if let folder = Files.open(folder, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }

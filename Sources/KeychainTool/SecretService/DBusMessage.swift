@@ -171,7 +171,10 @@ struct DBusMessage {
             switch (pair[0], pair[1]) {
             case (.number(4), .text(let name)): errorName = name
             case (.number(5), .number(let serial)): answered = UInt32(clamping: serial)
-            case (.number(8), .text(let text)): signature = text
+            case (.number(8), .text(let text)):
+                // A string is no signature: it can be longer than signatures are, and nest deeper.
+                guard text.utf8.count <= UInt8.max else { return nil }
+                signature = text
             default: break
             }
         }

@@ -136,7 +136,7 @@ struct UserService {
         let hasEnded = {
             !isRunning && Files.target(ofLink: "/proc/\(peer.pid)/exe") != executable
         }
-        guard kill(peer.pid, SIGTERM) == 0, eventually(hasEnded) else {
+        guard kill(peer.pid, SIGTERM) == 0 || errno == ESRCH, eventually(hasEnded) else {
             throw ControlFailure(
                 .failure, "Process \(peer.pid) was told to terminate, but still runs.")
         }
