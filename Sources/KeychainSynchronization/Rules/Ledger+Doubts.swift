@@ -22,9 +22,9 @@ extension Ledger {
         }
     }
 
-    /// Records that this machine has decided on all items that no log contains. `decided` stays as it
-    /// is if the machine was suspended and has not appended an entry since: others don't wait for
-    /// such a machine, so it may still miss deletions.
+    /// Records that this machine has decided on all items that no log contains. `decided` stays as
+    /// it is if the machine was suspended and has not appended an entry since: others don't wait
+    /// for such a machine, so it may still miss deletions.
     mutating func noteDecided() {
         reached.merge(ends) { max($0, $1) }
         if hasReturned { decided = max(absence, roster.machines[me]?.lapsedAt ?? 0) }
@@ -63,10 +63,10 @@ extension Ledger {
         roster.members.allSatisfy { isClean($0) || !isPresent($0) }
     }
 
-    /// Whether a machine has appended a clean entry that knows of the last removal or suspension. With
-    /// a clean entry, the machine's log has no outdated versions, and the machine has no version left
-    /// to append. Until then it may have to append versions from void entries again. Always `true`
-    /// for this machine.
+    /// Whether a machine has appended a clean entry that knows of the last removal or suspension.
+    /// With a clean entry, the machine's log has no outdated versions, and the machine has no
+    /// version left to append. A machine without such an entry may have to append versions from
+    /// void entries again. Always `true` for this machine.
     func isClean(_ writer: MachineID) -> Bool {
         writer == me || logs[writer]?.settledKnown ?? 0 >= roster.lastClosing
     }
