@@ -4,7 +4,7 @@
 //       machine that counted as absent, that was added later, or whose keychain is an older copy
 //       can have missed one. All other machines append such an item again.
 //   (2) A deletion also stays until the logs of all absent machines are retired for good. Before
-//       that, such a log can count again, and it may contain an older version of the item.
+//       that, such a log counts or can count again, and may contain an older version of the item.
 //   (3) An item that is appended again by mistake is deleted again by each machine whose keychain
 //       has its tombstone. A lost item can't come back. So if a machine can't tell, it doesn't
 //       delete the item.
