@@ -338,8 +338,8 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let place = try folder.makeFolder("bin")
         let path = try folder.put("p", "bin/program")
         let program = try #require(Executable(at: path))
-        // A link that leads to itself replaces the folder, so that examining the files fails with an
-        // error other than that they don't exist.
+        // A link that leads to itself replaces the folder, so that the error isn't that a file
+        // doesn't exist.
         try FileManager.default.removeItem(atPath: place)
         try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: "bin")
         let failure = #expect(throws: KeychainFailure.self) {
