@@ -217,7 +217,7 @@ import Testing
         #expect(result.items[1] is SecKey)
     }
 
-    /// The argument that begins with `#` is how a PEM block that is commented out would begin.
+    /// The argument that begins with `#` is the first line of a PEM block that is commented out.
     @Test(arguments: [
         "The certificate -- from BEGINNING to end", "# -----BEGIN CERTIFICATE-----", "-----",
         "---\nCertificate chain", "- END of the list", "THE END",
