@@ -15,7 +15,7 @@ package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
     case pcsService = 0x7063_7373  // pcss
     case pcsPublicKey = 0x7063_736B  // pcsk
     case pcsPublicIdentity = 0x7063_7369  // pcsi
-    // Passwords, and creator and type of keys.
+    // Passwords. Keys also have `creator` and `type`.
     case account = 0x6163_6374  // acct
     case description = 0x6465_7363  // desc
     case comment = 0x6963_6D74  // icmt

@@ -13,8 +13,8 @@ package struct CheckReport: Hashable, Sendable {
             self.what = what
         }
 
-        /// An entry about an earlier version of an item. A version whose item is unknown is of no
-        /// item that could be purged, so that only a recovery, which keeps no versions, deletes it.
+        /// An entry about an earlier version of an item. If its item is unknown, the version can't
+        /// be purged. Only a recovery deletes it, because a recovery keeps no versions.
         package static func earlierVersion(of reference: ItemReference?) -> DamagedItem {
             DamagedItem(
                 reference: reference,

@@ -10,8 +10,8 @@ extension Attributes {
     ///   - isPrivate: Whether the key is a private key.
     ///   - isRSA: Whether the key is an RSA key, whose public key can undo the private operation.
     ///   - agrees: Whether the key can be used for key agreement.
-    /// - Returns: The attributes, without the application label, which identifies the key, and
-    ///   those that the program chooses.
+    /// - Returns: The attributes, except the application label (which identifies the key) and the
+    ///   attributes that the program chooses.
     package static func ofKey(
         type: Int64, sizeInBits: Int, isPrivate: Bool, isRSA: Bool, agrees: Bool
     ) -> Attributes {

@@ -50,8 +50,9 @@ package struct DaemonConfiguration: Sendable {
         package var rightsTime: Duration = .seconds(10)
         /// The maximum number of unfinished handshakes of one user at one socket.
         package var handshakesPerUser = 128
-        /// The maximum number of sockets that were passed to one user's callers at one socket and
-        /// not yet received.
+        /// The service passes each caller a new socket during the handshake. This is the maximum
+        /// number of passed sockets that one user's callers at one listening socket haven't
+        /// received.
         package var untakenPerUser = 1024
         /// The maximum number of connections of one user.
         package var connectionsPerUser = 4096
@@ -73,8 +74,8 @@ package struct DaemonConfiguration: Sendable {
         /// How long a client may receive no bytes of what was sent to it before its connection is
         /// closed.
         package var answerTime: Duration = .seconds(30)
-        /// The number of bytes of answers in flight to one party at which further requests of the
-        /// party have to wait.
+        /// The number of bytes of answers in flight, over all connections of one ``Party``, at
+        /// which further requests of that party have to wait.
         package var answersOnTheirWay = 64 << 20
         /// The maximum size in bytes of the answer to a request that changes nothing. Clients
         /// accept no larger ones.

@@ -35,9 +35,9 @@ package struct EtcdFailure: Error, Hashable, Sendable {
     /// The node that was tried last. `nil` if the configuration can't be used, and for some answers
     /// that can be decoded but aren't valid.
     package let node: String?
-    /// For a call that changes something: whether an attempt got no answer from which it is clear
-    /// that its change won't be made. The change may then have been made, or may still be made.
-    /// Read the keys before you repeat the call.
+    /// For a call that changes something: whether the outcome of an attempt is unknown, because it
+    /// got no answer, or one that doesn't rule out the change. The change may then have been made,
+    /// or may still be made. Read the keys before you repeat the call.
     package let mayHaveBeenApplied: Bool
 
     init(_ reason: Reason, node: String? = nil, mayHaveBeenApplied: Bool = false) {

@@ -286,8 +286,8 @@ package enum ProcessKeychain {
     private static let clients = Mutex<[String: ServiceClient]>([:])
 
     /// The keychain, and the access groups that this program has there.
-    /// - Throws: `missingEntitlement` if the entitlements can't be read; `param` if none can be
-    ///   chosen; or the reason why the keychain can't be opened or reached.
+    /// - Throws: `missingEntitlement` if the entitlements can't be read; `param` if no keychain can
+    ///   be chosen; or the reason why the keychain can't be opened or reached.
     package static func connection() throws(KeychainFailure) -> ProcessConnection {
         switch try KeychainChoice.current().mode {
         case .embedded: return try EmbeddedKeychain.connection()

@@ -49,8 +49,8 @@ extension KeychainContext {
     /// The entitlements of the current caller, which is this process or the caller that replaces it
     /// for the duration of a task.
     ///
-    /// - Throws: `missingEntitlement` for a list that can't be read, or the reason why the keychain
-    ///   can't be chosen or its service can't be reached.
+    /// - Throws: `missingEntitlement` if the entitlements can't be read, or the reason why the
+    ///   keychain can't be chosen or its service can't be reached.
     package static func entitlements() throws(KeychainFailure) -> Entitlements {
         guard let caller = connection?.caller else { return try ProcessKeychain.entitlements() }
         let names = caller.names + (caller.includesAll ? [AccessGroups.wildcard] : [])

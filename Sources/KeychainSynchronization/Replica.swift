@@ -50,8 +50,8 @@ package struct Replica: Sendable {
     var myHead = LogHead.empty
     /// Versions that can't be opened yet, by the identifier of the missing key.
     var unopened: [Bytes16: [Unopened]] = [:]
-    /// From which entry on a removed machine's log is certain to be from before the removal, once it
-    /// was read up to the entry that closed it.
+    /// From which entry on a removed machine's log is certain to be from before the removal, once
+    /// it was read up to the entry that closed it.
     var confirmed: LogIndexes = [:]
     /// The versions in other entries of removed machines' logs, by writer. They are held back.
     var unconfirmed: [MachineID: [Unopened]] = [:]
@@ -75,11 +75,12 @@ package struct Replica: Sendable {
     /// Items whose versions in the logs the keychain doesn't have, so that the caller can't load
     /// them.
     var unloadable: Set<Bytes16> = []
-    /// Whether a log couldn't be retired because the keychain lacks a version that no other log
-    /// has. A new replica, which reads all logs, gives such versions to the keychain.
+    /// Whether a log couldn't be retired, or this machine's own log couldn't be compacted, because
+    /// the keychain lacks versions that would have to be appended again. A new replica, which reads
+    /// all logs, gives such versions to the keychain.
     package internal(set) var lacksVersions = false
-    /// Whether a log counts again that was retired while this replica existed: this replica may
-    /// have passed over its entries. A new replica takes them.
+    /// Whether a retired log has begun to count again since this replica was created: this replica
+    /// may have passed over the log's entries. A new replica takes them.
     package private(set) var lacksEntries = false
     var ready: Ready?
 

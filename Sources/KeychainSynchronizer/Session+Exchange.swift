@@ -144,9 +144,9 @@ extension Session {
         }
     }
 
-    /// Records logs to whose next positions the server has records that this session could not take,
+    /// Records the logs that the server continues with records that this session could not take,
     /// not even with all that the server shows of the membership log. A session that isn't current
-    /// yet would wait for them in vain, so these logs count as rejected.
+    /// yet would wait in vain for the logs' next entries, so these logs count as rejected.
     private mutating func noteObstructedLogs(_ delivery: Delivery) {
         // The relay reads a position again only after changes of the members, which it reads to
         // their end. So a delivery without entries is what remains after everything that the server
@@ -264,8 +264,9 @@ extension Session {
         return demand
     }
 
-    /// The head to store: the one that the server has not stored yet, unless it is an hour old.
-    /// With another one, a second relay could replace it, and the first one then that by this.
+    /// The head to store: the one that the server has not stored yet, unless it is an hour old. Two
+    /// relays thus get the same head. If they got different ones, the older one could be stored
+    /// last, and other machines would report a fork.
     private mutating func signedHead(at now: Int64) throws(KeychainFailure) -> SignedHead {
         if let head = offeredHead, abs(now - head.moment) < Self.headInterval { return head }
         let head = try replica.signedHead(moment: now)

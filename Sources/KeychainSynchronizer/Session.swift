@@ -22,9 +22,9 @@ struct Session: Sendable {
     /// Whether all logs, except those of the machines in ``rejected``, were read to their ends, and
     /// the keychain was compared with them.
     var isCurrent = false
-    /// Whether this machine was suspended since the session became current or has returned since, or
-    /// whether a retired log counts again. Only a session that has read all logs again can tell what
-    /// this machine has missed.
+    /// Whether this machine was suspended since the session became current or has returned since,
+    /// or whether a retired log counts again. Only a session that has read all logs again can tell
+    /// what this machine has missed.
     var isOutdated = false
     /// Whether the server doesn't show entries of this machine's own log that it had before.
     var isOwnLogMissing = false
@@ -115,9 +115,10 @@ struct Session: Sendable {
     var isMember: Bool { replica.circle.member(replica.id) != nil }
 
     /// Whether another session is to read all logs again: at once if this machine was suspended or
-    /// has returned, if a retired log counts again, or if the server has lost the last entry of this machine's log;
-    /// after some time if needed entries were missing or entries were rejected, since the server may
-    /// show them now, or if a log can't be retired before the keychain has versions that it lacks.
+    /// has returned, if a retired log counts again, or if the server has lost the last entry of
+    /// this machine's log; after some time if needed entries were missing or entries were rejected,
+    /// since the server may show them now, or if a log can't be retired or compacted before the
+    /// keychain has versions that it lacks.
     func isToBeRepeated(after delivery: Delivery) -> Bool {
         if isOutdated { return true }
         let sent = replica.readHeads[replica.id]?.index ?? 0

@@ -186,7 +186,8 @@ extension TestKeychain {
                 skipCount: max(skipped, 0), remainingCount: max(count ?? .max, 0)))
     }
 
-    /// Removes all injected faults. Operations that are already delayed continue.
+    /// Removes all injected faults. An operation that is already being delayed still waits until its
+    /// delay ends.
     public func removeFaults() {
         faults.removeAll()
         subscribers.signal()

@@ -43,9 +43,9 @@ struct FaultyHandler: AuthenticationHost {
         keychain.subscribers.subscribe(handler)
     }
 
-    /// Performs a write. Faults at `.entry` are applied before it begins or, if an addition becomes
-    /// an update, when the existing item is found. All others are applied at a moment of the
-    /// transaction.
+    /// Performs a write. Faults at `.entry` are applied before it begins. If an addition becomes an
+    /// update, the faults of updates at `.entry` are applied as well, when the existing item is
+    /// found. All other faults are applied at a moment of the transaction.
     private func write<Answer>(
         _ operation: TestKeychain.Operations, _ body: () throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> Answer {

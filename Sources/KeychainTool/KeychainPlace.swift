@@ -63,7 +63,8 @@ enum KeychainPlace {
             directory: try service.perform(ReadStatus()).directory, reason: "the keychain service")
     }
 
-    /// Reports the folders of damaged files that remain encrypted under the earlier keys. Nothing
+    /// Reports the folders in which recoveries have left damaged files. Call this after the
+    /// keychain's keys were replaced: these files remain encrypted under the earlier keys. Nothing
     /// is reported if the keychain's folder can't be determined or listed.
     static func tellOfDamagedFolders() {
         guard let folder = try? folder() else { return }

@@ -187,7 +187,8 @@ struct KeychainSession {
             guard case .failure(let failure) = search(query, Retrieval(limit: nil)) else {
                 return false
             }
-            // An item that was set aside or lost earlier is reported only if nothing matches.
+            // Items that were set aside or lost earlier are not skipped by a search. This search
+            // names them only because nothing matches it.
             return failure.cause == .damage && failure != .lostItems
                 && failure != failure.item.map { KeychainFailure.setAsideItem($0) }
         }

@@ -52,9 +52,9 @@ package enum FrameHeader {
     package static func messageByteCount(
         _ field: UInt32, limit: Int = WireLimits.messageByteCount
     ) throws(KeychainFailure) -> Int {
-        guard field > 0 else { throw .param("A message of the keychain service is empty.") }
+        guard field > 0 else { throw .param("A message to or from the keychain service is empty.") }
         guard Int(field) <= limit else {
-            throw .param("A message of the keychain service has more than \(limit) bytes.")
+            throw .param("A message to or from the keychain service has more than \(limit) bytes.")
         }
         return Int(field)
     }

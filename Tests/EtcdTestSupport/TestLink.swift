@@ -75,9 +75,10 @@ package final class TestLink: Sendable {
         }
     }
 
-    /// Sets whether a channel reads, later, on its event loop, in the order of the calls. All calls
-    /// are made with the lock of `state` held, so that the last one agrees with `isSilent`. A
-    /// channel that begins to read also reads what has arrived before.
+    /// Lets a channel begin or stop reading. This takes place later, on the channel's event loop,
+    /// in the order in which this function was called. All callers hold the lock of `state`, so
+    /// that the last call agrees with `isSilent`. A channel that begins to read also reads what has
+    /// arrived before.
     private static func setReading(_ channel: any Channel, _ isReading: Bool) {
         channel.eventLoop.execute {
             channel.setOption(.autoRead, value: isReading).whenFailure { _ in

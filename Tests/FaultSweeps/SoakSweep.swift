@@ -17,8 +17,8 @@ package enum SoakSweep: String, CaseIterable, Sendable {
     ///   - scratch: A folder for the cases.
     ///   - seed: The seed of all random choices.
     ///   - count: The number of cases of each kind. `nil` for all cases or, if a sweep creates
-    ///     random cases, for the default number. After a failed fsync, `powerCuts` cuts at 60
-    ///     places then.
+    ///     random cases, for the default number. With `nil`, `powerCuts` cuts the power at no more
+    ///     than 60 places for each fsync that fails.
     ///   - tell: Called with each report once it is complete.
     /// - Throws: ``SweepImpossible`` if the sweep can't be carried out.
     package func run(

@@ -78,7 +78,8 @@ package struct Strace: Sendable {
     package struct Run {
         /// The output of the fault-writer.
         package let lines: [String]
-        /// The system calls, if they were to be recorded.
+        /// The recorded system calls. Empty for a run with an interruption, unless the data that
+        /// the calls write was recorded too.
         package let calls: [TracedCall]
 
         /// The number of acknowledged steps.

@@ -114,7 +114,7 @@ import Testing
                 },
                 take: { folder in try folder.back("keychain.db") }),
             Cause(
-                name: "no keybag, and the database's own copy damaged",
+                name: "text in place of the keybag, and its copy in the database damaged",
                 status: .invalidKeychain, words: "from a backup",
                 bring: { folder in
                     try folder.aside("keybag")

@@ -44,9 +44,7 @@ import Testing
         #expect(try engine.check().isSound)
     }
 
-    @Test func `after a process was killed, the keychain is still verified when it is opened`()
-        throws
-    {
+    @Test func `after a process was killed, opening the keychain verifies it again`() throws {
         let folder = try TemporaryFolder()
         let made = try open(folder)
         try made.save("first", Data())

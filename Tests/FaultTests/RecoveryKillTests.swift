@@ -28,9 +28,10 @@ import Testing
         return folder
     }
 
-    /// Runs a recovery in a process that is killed after the system call with the given number. If
-    /// the recovery makes fewer calls, or the number is 0, the process isn't killed.
-    /// - Returns: The number of calls, or `nil` if the process was killed.
+    /// Runs a recovery in a process that is killed after the system call with the given number.
+    /// Only calls that may create, rename or remove a file or a folder are counted. If the recovery
+    /// makes fewer such calls, or the number is 0, the process isn't killed.
+    /// - Returns: The number of such calls, or `nil` if the process was killed.
     private func recover(_ folder: TemporaryFolder, killedAt call: Int) throws -> Int? {
         let child = try faultWriter("recover", folder.path, "\(call)")
         let line = child.lines().last

@@ -25,7 +25,7 @@ struct Example {
         try Data(result.utf8).write(to: URL(filePath: path))
     }
 
-    /// A heading, and below the heading lines with an offset and 32 bytes each.
+    /// A heading, followed by lines. Each line consists of an offset and up to 32 bytes.
     static func dump(_ title: String, _ bytes: some Sequence<UInt8>) -> [String] {
         let bytes = Array(bytes)
         let lines = stride(from: 0, to: bytes.count, by: 32).map { start in

@@ -30,8 +30,8 @@ struct KeybagVectors {
                 notes: [
                     "Authentication": "The tag over the keybag, made with the device key.",
                     "Cost": "The cost of the passcode derivation and its limits.",
-                    "Keys": "Entries that don't open although the tag is right: the tag of each "
-                        + "such keybag was made anew after the change.",
+                    "Keys": "Whether the entries open. In invalid tests they don't, although the "
+                        + "tag is right: it was made anew after the change.",
                     "Passcode": "Slots and passcodes.",
                     "Structure": "Fields with values that no version 1 keybag has. Where the size "
                         + "allows it, the tag was made anew after the change.",
@@ -103,8 +103,8 @@ struct KeybagVectors {
                 "a zero byte after the passcode: the same to scrypt", "Passcode", guarded,
                 SecretBytes(copying: Array("correct horse\0".utf8))),
             try test(
-                "another passcode, of bytes that are no text, at the least cost", "Cost", changed,
-                other),
+                "another passcode, of bytes that are no text; the least N and r, the greatest p",
+                "Cost", changed, other),
             try test(
                 "the passcode removed", "Passcode", try guarded.removingPasscode(passcode)),
             try test(

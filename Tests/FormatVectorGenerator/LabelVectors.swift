@@ -131,7 +131,7 @@ enum LabelVectors {
                     .path: .data(Data([0xFF])),
                 ], "group", of: .internetPassword),
             remainingKey(
-                "attributes that are not part of the key don't count",
+                "attributes that are not in the rest of the primary key don't count",
                 [.account: .string("alice"), .service: .string("s"), .label: .string("l")],
                 "group"),
         ]

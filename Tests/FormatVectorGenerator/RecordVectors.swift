@@ -341,7 +341,7 @@ enum RecordVectors {
             with("the use of a key", [.userPresence, .privateKeyUsage]),
             with("an application password", .applicationPassword),
             with("a passcode and a password", [.devicePasscode, .and, .applicationPassword]),
-            with("a password as the only one of or", [.applicationPassword, .or]),
+            with("a password as the only operand of or", [.applicationPassword, .or]),
             with(
                 "a password and either biometry or passcode",
                 [.applicationPassword, .biometryAny, .or, .devicePasscode]),

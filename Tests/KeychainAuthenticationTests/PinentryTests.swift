@@ -125,7 +125,7 @@ private final class FakePinentry {
         #expect(Said(authenticator.ask(Question(.passcode), until: .init())) == .unavailable)
     }
 
-    @Test func `canceling a prompt ends pinentry`() throws {
+    @Test func `pinentry ends if the program interrupts the prompt`() throws {
         let pinentry = try FakePinentry("exec sleep 600")
         let authenticator = pinentry.authenticator
         let interruption = Interruption()

@@ -79,7 +79,8 @@ private final class Disk: Sendable {
         disk.passTime()
         try eventually("the second burst is synchronized") { disk.synchronized.count == 4 }
         #expect(disk.synchronized[2].byteCount == all)
-        // Without new records the thread doesn't wait or synchronize again. It would do so at once.
+        // Without new records the thread doesn't wait or synchronize again. If it did, it would do
+        // so at once, so a short pause suffices to notice it.
         usleep(50_000)
         #expect(disk.rests.count == 2)
         #expect(disk.synchronized.count == 4)

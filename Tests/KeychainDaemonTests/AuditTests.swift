@@ -296,7 +296,7 @@ private let own = AccessGroups(["default"])
         let audit = AuditFolder(path: folder.path + "/audit")
         let absence = #expect(throws: KeychainFailure.self) { try audit.files() }
         #expect(absence?.status == .itemNotFound)
-        // The owner isn't the reason.
+        // A file in the folder's place is not reported as a lack of permission.
         try Data().write(to: URL(filePath: audit.path))
         let failure = #expect(throws: KeychainFailure.self) { try audit.files() }
         #expect(failure?.status == .ioError)

@@ -36,7 +36,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         (nil, "/run/user/7/keychain"), ("/run/own:/run/other", "/run/own"),
         ("own", "/run/user/7/keychain"), ("", "/run/user/7/keychain"),
     ])
-    func `the runtime folder is RUNTIME_DIRECTORY if that is absolute, or else the socket's folder`(
+    func `freshness notes are in RUNTIME_DIRECTORY if absolute, or else in the socket's folder`(
         given: String?, folder: String
     ) throws {
         var environment = home

@@ -338,7 +338,8 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let place = try folder.makeFolder("bin")
         let path = try folder.put("p", "bin/program")
         let program = try #require(Executable(at: path))
-        // A link that leads to itself in place of the folder: no file is missing.
+        // A link that leads to itself replaces the folder, so that the error isn't that a file
+        // doesn't exist.
         try FileManager.default.removeItem(atPath: place)
         try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: "bin")
         let failure = #expect(throws: KeychainFailure.self) {

@@ -194,7 +194,8 @@ private struct Row {
         }
         // Other users require root, and units require a writable cgroup hierarchy.
         #expect(possible.count == (isRoot ? 4 : 1) + (units == nil ? 0 : 4))
-        // This process has the same user id as `kd-shared.service`, and runs in another unit.
+        // The process `beside` has the same user id as `kd-shared.service`, and runs in another
+        // unit.
         let input = Pipe()
         let beside = try units.map { units in
             try program(

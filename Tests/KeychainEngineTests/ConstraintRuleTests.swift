@@ -87,7 +87,8 @@ private struct Rule: CustomTestStringConvertible, Sendable {
                 rule.constraints.isSatisfied(byPresence: $0.0, applicationPassword: $0.1)
             } == rule.isEnough)
         #expect(rule.constraints.requiresApplicationPassword == rule.requiresPassword)
-        // Constraints that are satisfied without a proof need no authentication. All others need it.
+        // Constraints that are satisfied without a proof need no authentication. All others need
+        // it.
         #expect(rule.constraints.needsAuthentication == !rule.isEnough[0])
     }
 

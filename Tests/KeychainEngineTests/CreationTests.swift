@@ -1,6 +1,6 @@
 // The files that remain if a process is killed during the first use of a keychain, or while it
-// changes the keybag or the device key, and what the next opening does with these files. Other
-// tests cover file modes and symbolic links.
+// changes the keybag or the device key, and what the next opening does with these files. Also: file
+// modes, and symbolic links in place of files.
 
 import Foundation
 import KeychainCrypto

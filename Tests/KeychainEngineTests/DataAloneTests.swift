@@ -129,7 +129,8 @@ import Testing
 
     @Test func `an immediate look-up reads neither large secrets nor many rows`() throws {
         let keychain = try TemporaryKeychain()
-        /// Whether the item is found at once. Otherwise it has to be found, too.
+        /// Whether an immediate look-up finds the item. A search that may wait has to find it in
+        /// any case.
         func isFoundAtOnce(_ query: ItemQuery) throws -> Bool {
             let request = FindItems(query, dataAlone)
             _ = try keychain.engine.perform(request, as: keychain.caller)
@@ -143,8 +144,9 @@ import Testing
             query.isSynchronizable = false
             #expect(try isFoundAtOnce(query) == (account == "short"), "\(account)")
         }
-        // Items of another group have the same server and account. The index has all of them in the
-        // order of their labels, which are random. So one of 60 items is among the first 16.
+        // 1000 items of another group have the same server and account as the item of G1. The index
+        // has all of them in the order of their labels, which are random, and an immediate look-up
+        // reads only the first 16. The item of G1 is among these with a probability of 1 in 60.
         var attributes: [Attribute: AttributeValue] = [
             .server: .string("server"), .account: .string("account"),
         ]

@@ -228,8 +228,8 @@ import Testing
         if hasPasscode {
             try moved.perform(UnlockWith(.recoveryCode(code)), as: caller)
             #expect(Set(try secrets(moved)) == all)
-            // After `lockAll`, the passcode doesn't open what the code had opened, including an
-            // always-available item of this device.
+            // After `lockAll`, the passcode doesn't open the this-device-only items that the code
+            // had opened, not even the always-available one.
             try moved.lockAll()
             try moved.unlock(passcode: passcode("known"))
             #expect(Set(try secrets(moved)) == Set(Self.moving))

@@ -119,7 +119,8 @@ import Testing
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
     }
 
-    @Test func `if the keychain is damaged while an item is put back, the error says that it was`()
+    @Test
+    func `if damage occurs while an item is put back, the error says that the item was put back`()
         throws
     {
         let keychain = try keychain(["a"])

@@ -403,7 +403,8 @@ import Testing
             try engine.store.forEachVersion(includesSecret: false) { version in
                 if let version { references.append(version.row.reference) }
             }
-            // Those of the first key: from its change and from its deletion.
+            // Both versions are of the item that the first pass added: one is from the change of
+            // its label, and one from its deletion.
             #expect(references.count == 2 && Set(references).count == 1)
         }
     }

@@ -295,7 +295,7 @@ import Testing
             guard peer.greet() else { return }
             stays.append(peer)
             _ = peer.request()
-            // Bytes that arrive one by one don't extend the timeout.
+            // A part of a frame doesn't end the wait for an answer.
             peer.send([0, 0, 0])
             _ = peer.request()
         }

@@ -11,8 +11,10 @@ import Testing
 struct ChoiceRow: Sendable {
     let name: String
     var environment: [String: String] = [:]
-    /// The sockets that exist, and the files with their content.
+    /// The paths of the sockets that exist, and of the lock file that a user's service leaves in
+    /// the folder of the keychain that it has served.
     var sockets: Set<String> = []
+    /// The configuration files that exist: their contents, by path.
     var files: [String: String] = [:]
     /// The owner and mode of the user's folder in /run/user, or `nil` if it doesn't exist.
     var folder: (owner: uid_t, mode: mode_t)?

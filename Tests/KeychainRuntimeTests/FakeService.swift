@@ -306,7 +306,8 @@ final class Recorded<Value: Sendable>: Sendable {
         added.signal()
     }
 
-    /// Waits for one more value.
-    /// - Returns: `false` if no value was added within a minute.
+    /// Waits until a value was added that no earlier call has waited for. Returns at once if such a
+    /// value is there already.
+    /// - Returns: `false` if there is no such value within a minute.
     func waitForNext() -> Bool { added.wait(timeout: .now() + 60) == .success }
 }

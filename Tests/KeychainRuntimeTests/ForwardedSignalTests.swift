@@ -12,7 +12,8 @@ import Testing
     private static let ofKernel: Int32 = 0x80
     private static let ofProcess: Int32 = 0
 
-    /// Calls the handler, as for a signal of this process alone.
+    /// Calls the handler, as if a signal with this code had arrived at this process. The program
+    /// gets the signal only if it is forwarded.
     private func arrive(_ code: Int32) {
         // SAFETY: the handler reads the structure within the call.
         var information = unsafe siginfo_t()

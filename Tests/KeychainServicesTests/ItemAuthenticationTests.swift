@@ -172,7 +172,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `an item that requires the passcode can't be added without a passcode`(
+    func `an item that requires the passcode can't be added while no passcode is set`(
         on backend: Backend
     ) throws {
         let k = try client(on: backend)
@@ -184,9 +184,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `an item that requires the passcode can't be read without a passcode`(on backend: Backend)
-        throws
-    {
+    func `an item that requires the passcode can't be read after the passcode is removed`(
+        on backend: Backend
+    ) throws {
         let k = try client(on: backend)
         try k.addProtected(.userPresence)
         try k.keychain.removePasscode()
@@ -412,7 +412,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         }
     }
 
-    @Test func `an earlier proof in a context doesn't open an item for another enrollment`() throws
+    @Test
+    func `an earlier proof in a context doesn't open an item after the enrollment has changed`()
+        throws
     {
         let test = try keychainWithEnrollment()
         let context = LAContext()

@@ -171,7 +171,8 @@ import Testing
                         sealedName: [], heads: [:])),
                 after: circle.head, in: circle.id, created: 0, by: member)
         }
-        // A member that hasn't read the circle's last entry adds nobody, and accuses nobody.
+        // A member that hasn't read the membership entry that a token refers to refuses the token,
+        // but reports a gap, not a forgery.
         var grown = circle
         try grown.append(entry(joiner, after: grown))
         let later = try JoinToken(for: .all, expires: 1000, in: grown, by: member)

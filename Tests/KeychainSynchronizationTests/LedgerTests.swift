@@ -109,7 +109,9 @@ import Testing
         #expect(ledger.isWorthCompacting)
     }
 
-    /// The server hid the copies from the machine that removed their writer.
+    /// The third machine copied the removed machine's log into its own, and retired it. The server
+    /// hid the copies from the machine that later removed the third one. So the copies are void,
+    /// and the retired log, which is gone, counts again.
     @Test func `an item isn't deleted if a log that counts again is gone`() {
         let third = MachineID(Bytes16(high: 0, low: 4))
         let fourth = MachineID(Bytes16(high: 0, low: 5))
@@ -191,7 +193,10 @@ import Testing
         #expect(roster.standing(of: other, at: 1, knowing: 4) == .retired)
     }
 
-    @Test func `a log is copied once every present machine has acknowledged the copies`() throws {
+    @Test
+    func `a log's retirement is final once every present machine has acknowledged the copies`()
+        throws
+    {
         let third = MachineID(Bytes16(high: 0, low: 4))
         let fourth = MachineID(Bytes16(high: 0, low: 5))
         var roster = Roster(founder: me)
@@ -258,9 +263,11 @@ import Testing
         #expect(ledger.plan(compacts: true)?.first == 3)
     }
 
-    /// The retirement whose signer had copied the log in question was signed later than the one of
-    /// the copies.
-    @Test func `copies in a log that was retired before are retired, too`() throws {
+    /// The third machine copied another log into its own. The fourth machine copied and retired the
+    /// third machine's log before the third machine retired the log that it had copied.
+    @Test func `a log's retirement can be final even if the log with its copies was retired first`()
+        throws
+    {
         let third = MachineID(Bytes16(high: 0, low: 4))
         let fourth = MachineID(Bytes16(high: 0, low: 5))
         var roster = Roster(founder: me)

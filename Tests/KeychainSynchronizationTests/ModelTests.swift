@@ -1,7 +1,7 @@
-// ModelTests: the rules of synchronization, with all sequences of up to six events of `World` other
-// than restarts, of up to five of them after an item has reached all three machines, and, likewise
-// after an item has reached all machines, of up to four events with restarts but without some
-// others.
+// ModelTests: the rules of synchronization, with all sequences of a few events of `World`. Three
+// new machines go through up to six events other than restarts. Once an item has reached all
+// three machines, they go through up to five events other than restarts, or through up to four
+// events of `World.Event.withRestarts`.
 
 import KeychainCore
 import KeychainSynchronization

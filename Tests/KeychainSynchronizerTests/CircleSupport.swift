@@ -72,8 +72,8 @@ extension MemoryStore {
         return circle
     }
 
-    /// Lets a machine leave. Another one, `copier`, then copies its log and retires it, which is the
-    /// last thing that it stores.
+    /// Lets a machine leave. Another one, `copier`, then copies its log and retires it, which is
+    /// the last thing that `copier` stores.
     func leave(_ device: Device, copiedBy copier: Device) async throws {
         try await device.signRemoval(of: device)
         for _ in 0..<3 { try await device.settle() }
@@ -108,7 +108,7 @@ extension Device {
         }
     }
 
-    /// Sends this machine's changes, a sign of life, and reads no other machine's log.
+    /// Sends this machine's changes, which are its sign of life, and reads no other machine's log.
     func sendOnly(to server: MemoryStore) async throws {
         let own = try await server.log(of: self)
         let store = HookedStore(server) { request in
@@ -134,7 +134,7 @@ extension Device {
 
     /// Deletes an item, and writes to "b" until its log doesn't have the deletion any more.
     /// - Returns: A new machine of the circle, which doesn't get the tombstone. Once the machine
-    ///   that deleted the item is removed, no machine of the circle has it.
+    ///   that deleted the item is removed, no machine of the circle has the tombstone.
     func deleteForGood(_ account: String, on server: MemoryStore) async throws -> Device {
         try delete(account)
         for number in 0..<200 {

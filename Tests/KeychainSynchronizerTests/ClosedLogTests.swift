@@ -169,7 +169,8 @@ import Testing
         for device in [two, three] { #expect(try device.values() == one.values()) }
     }
 
-    @Test func `an item stays if its writer appended it again after its removal was signed`()
+    @Test
+    func `an item stays if its writer appended it again after the writer's removal was signed`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three", "four")
@@ -388,8 +389,8 @@ import Testing
         for device in [one, two] { #expect(try device.values() == ["a": "2", "b": "199"]) }
     }
 
-    /// The entry with the item that doesn't travel any more stays in the log, and the entries after
-    /// it, until another session has read its version.
+    /// The log keeps the entry with the item that doesn't travel any more, and all later entries,
+    /// until the next session of the same machine has read the version in that entry.
     @Test(arguments: [false, true])
     func `a machine that has made an item local doesn't keep others from deleting an item`(
         withRemoval: Bool

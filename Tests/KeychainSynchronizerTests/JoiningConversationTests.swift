@@ -212,8 +212,8 @@ import Testing
         }
     }
 
-    /// Otherwise, such a server could collect challenges, and have the one opened with which the
-    /// digits are those on the joiner.
+    /// If a member answered without limit, a server could collect its challenges, and open the
+    /// commitment whose digits happen to be those that the joiner shows.
     @Test func `a challenge that the server refuses to store counts as a failure`() async throws {
         let (one, two) = try await devices()
         let (circle, known) = (try await circle(of: one), try await knownHead(of: one))

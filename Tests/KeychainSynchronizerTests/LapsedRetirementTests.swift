@@ -1,5 +1,5 @@
-// LapsedRetirementTests: what else can make the copies of a retired log void: suspended machines, new
-// processes, a server that hides entries. And what follows.
+// LapsedRetirementTests: copies of a retired log that become void, as in RetiredLogTests, while
+// machines are suspended, processes begin anew, or the server hides entries. And what follows.
 
 import Foundation
 import KeychainCore
@@ -93,8 +93,8 @@ import Testing
         #expect(try four.values() == one.values())
     }
 
-    /// The log was deleted, since all machines had read the copies. Then the server hides these from
-    /// a new process, and their machine is removed.
+    /// The log was deleted, since all machines had read the copies. Then the server hides these
+    /// from a new process, and their machine is removed.
     @Test func `the items in it are sent again after copies were hidden that had been read`()
         async throws
     {

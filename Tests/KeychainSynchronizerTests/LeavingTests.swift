@@ -73,7 +73,7 @@ import Testing
         #expect(try one.values() == ["a": "1", "b": "\(count.value)"])
     }
 
-    /// The later removal counts what the earlier one does.
+    /// An entry that counts by the removal that is stored first also counts by the second one.
     @Test func `it leaves at the same time as another machine, and nothing is lost`() async throws {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])

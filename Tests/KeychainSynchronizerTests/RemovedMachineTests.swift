@@ -1,5 +1,5 @@
-// RemovedMachineTests: requests to a machine that was removed from its circle, and what it can still
-// write.
+// RemovedMachineTests: requests to a machine that was removed from its circle, and what it can
+// still write.
 
 import Foundation
 import KeychainCore
@@ -39,10 +39,12 @@ import Testing
         #expect(try await two.status().state == .removed)
     }
 
-    /// A copy of the machine's keychain, which doesn't know of the removal, writes its log anew, and
-    /// the server shows that to a new process.
+    /// A copy of the machine's keychain, which doesn't know of the removal, writes its log anew,
+    /// and the server shows that to a new process.
     @Test(arguments: [false, true])
-    func `it can't write its log anew before the log is retired`(hasLastEntry: Bool) async throws {
+    func `what it writes anew in its log before the log is retired doesn't count`(
+        hasLastEntry: Bool
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "removed-\(UUID().uuidString)").path
         let copied = folder + "-copy"

@@ -68,7 +68,8 @@ import Testing
         for device in [one, two] { #expect(try device.values() == ["a": "old"]) }
     }
 
-    /// The session would begin again, in order to read the version that it doesn't have any more.
+    /// If no change waited, the session would begin again after 5 minutes, and read the version
+    /// that it doesn't have any more.
     @Test func `a restored item counts although the session lacks a version`() async throws {
         let (server, devices, source) = try await circleWithBackup()
         let (one, two, three) = (devices[0], devices[1], devices[2])

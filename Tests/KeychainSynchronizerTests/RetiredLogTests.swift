@@ -1,5 +1,5 @@
-// RetiredLogTests: a machine leaves, another one copies what its log had and retires the log, and is
-// then removed by a machine that has not read the copies. Also when a retired log is deleted.
+// RetiredLogTests: a machine leaves, another one copies what its log had and retires the log, and
+// is then removed by a machine that has not read the copies. Also when a retired log is deleted.
 
 import Foundation
 import KeychainCore
@@ -59,8 +59,8 @@ import Testing
     }
 
     /// The removing machine finds no more entries of a log. After that, the log's machine copies
-    /// what another log had, and retires that log. The same relay brings the retirement, or another
-    /// one of the same keychain, which brings none of the logs.
+    /// what another log had, and retires that log. The removing machine gets the retirement from
+    /// the relay that read the first log, or from another relay, which brings none of the logs.
     @Test(arguments: [false, true])
     func `the items in it stay although the end of the log with the copies was read before`(
         hasOtherRelay: Bool

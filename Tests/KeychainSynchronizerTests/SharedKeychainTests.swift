@@ -206,7 +206,7 @@ import Testing
             if number == 100 { try await machine.settle() }
         }
         #expect(server.records.keys.count { $0.contains(log) } == count + 1)
-        // The machine that has the tombstone leaves.
+        // The machine that has the tombstone is removed.
         let newcomer = try Device("new", server)
         try await one.add(newcomer)
         try await converge(one, newcomer)

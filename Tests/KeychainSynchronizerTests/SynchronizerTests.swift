@@ -367,7 +367,7 @@ import Testing
     }
 
     @Test
-    func `a change made before another machine's removal is seen is sent again after a restart`()
+    func `a change by a machine that didn't know of a removal yet is sent again after a restart`()
         async throws
     {
         let (one, two) = try await pair()

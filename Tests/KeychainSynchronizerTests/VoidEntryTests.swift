@@ -42,7 +42,7 @@ import Testing
         #expect(try two.values() == ["a": "1"])
     }
 
-    @Test func `an item stays although the copy made for a retirement is in a void entry`()
+    @Test func `an item of a removed machine stays, although the copy of it is in a void entry`()
         async throws
     {
         let (one, two, three) = try await machines()
@@ -114,7 +114,7 @@ import Testing
         #expect(try two.values() == ["a": "1", "b": "2"])
     }
 
-    /// Meanwhile the server doesn't show some needed entries.
+    /// While the machine reads, the server doesn't show some of the entries that the machine needs.
     @Test func `reading that takes longer than five minutes ends, although entries are missing`()
         async throws
     {
@@ -146,7 +146,8 @@ import Testing
         #expect(try two.values() == one.values())
     }
 
-    /// The machine reads the grants to the code in a session that doesn't have the code's keys.
+    /// Before the recovery code is given again, a session without it reads the grants of keys to
+    /// the code, and can't open them.
     @Test func `the recovery code can be given again after the session with it has ended`()
         async throws
     {

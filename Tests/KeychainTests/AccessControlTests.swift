@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a save over a protected item prompts, and sets the key's access control`(
+    func `a save over a protected item prompts, and the item gets the key's access control`(
         way: Way
     ) throws {
         let keychain = keychain(way)

@@ -85,7 +85,7 @@ import Testing
         for keychain in keychains { #expect(try await keychain.load(.counter) == 80) }
     }
 
-    @Test func `a passcode with fewer than twelve characters and five words is refused`() throws {
+    @Test func `a passcode with neither twelve characters nor five words is refused`() throws {
         let folder = Folder()
         let database = KeychainDatabase(directory: folder.url, accessGroups: ["g"])
         try Keychain(service: "s", in: database).save("x", for: .token)

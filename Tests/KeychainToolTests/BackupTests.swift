@@ -183,7 +183,8 @@ import Testing
         let command = "KEYCHAIN_DIRECTORY=~/one keychainctl backup -r $(cat to) --overwrite b.age"
         _ = try run(home, command)
         let before = try run(home, "sha256sum b.age")
-        // A backup that is killed while the complete file has both names leaves this second name.
+        // A backup without --overwrite first links the complete file to its final name, and then
+        // removes the name with `.part`. If it is killed in between, the file keeps both names.
         _ = try run(home, "ln b.age b.age.part")
         let recipient = try run(home, "cat to").trimmingCharacters(in: .newlines)
         for shown in ["backed up 0 of", "backed up 800 of", "backed up 1500 of"] {

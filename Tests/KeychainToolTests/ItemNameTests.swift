@@ -55,7 +55,7 @@ import Testing
             ("https://", ["https://"]), ("https:///", ["https:///"]),
             ("file:///etc", ["file:///etc"]),
         ] as [(String, [String])])
-    func `a tree splits a place at slashes, keeps all of them, and gives an empty place no part`(
+    func `a tree splits a service or server at slashes and keeps them, and empty text has no parts`(
         _ place: String, _ parts: [String]
     ) {
         #expect(NameTree.parts(of: place) == parts)

@@ -42,7 +42,8 @@ import Testing
             ("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143),
         ]
         for (command, status) in endings {
-            // Without a shell: for a program that was ended by a signal, `$?` is the same number.
+            // The test starts keychainctl without a shell, because the `$?` of a shell doesn't tell
+            // an exit with status 137 from an end by signal 9.
             let process = try ChildProcess.spawn(
                 [
                     ChildProcess.programs + "/keychainctl", "run", "--mask", "--env", "A=db", "--",

@@ -126,7 +126,7 @@ import Testing
     @Test(arguments: [
         ("Mail", "mail ", true), ("e\u{301}", "\u{E9}", true), ("mail", "mail2", false),
     ])
-    func `names that differ only in case, spaces or Unicode form count as similar`(
+    func `names that differ only in case, surrounding spaces or Unicode form count as similar`(
         _ a: String, _ b: String, _ isLike: Bool
     ) {
         #expect(Diagnosis.isLike(.string(a), .string(b)) == isLike)

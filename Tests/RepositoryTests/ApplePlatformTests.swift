@@ -58,10 +58,8 @@ import Testing
         #expect(Set(rows.map { $0[0] }) == Set(expected.keys))
     }
 
-    /// A file that is left out completely on Apple's platforms doesn't have to be listed.
-    @Test func `ApplePlatforms.md lists every file in Apple's build that has a platform condition`()
-        throws
-    {
+    /// A file that is left out completely on Apple's platforms must not be listed.
+    @Test func `ApplePlatforms.md lists every source file that has a platform condition`() throws {
         let files = try Repository.sources().filter {
             !$0.platformConditions.isEmpty && !$0.isLeftOutOnApple
         }
@@ -73,7 +71,7 @@ import Testing
         }
     }
 
-    /// ApplePlatforms.md names this file.
+    /// ApplePlatforms.md names the source file that may check the version.
     @Test func `only one source file checks the version of an operating system`() throws {
         let path = "Keychain/Values/KeychainValue+Crypto.swift"
         #expect(try Repository.file(Self.document).contains("`\(path)`"))
@@ -147,7 +145,8 @@ import Testing
 
     // MARK: The package
 
-    /// `apple("Keychain", ["AppleKeychainSecItem", crypto])`: a module with its dependencies.
+    /// The modules of the package AppleConfiguration and their dependencies, which its manifest
+    /// declares in the form `apple("Keychain", ["AppleKeychainSecItem", crypto])`.
     private static func packageTargets() throws -> [String: Set<String>] {
         let text = try Repository.file("Tests/AppleConfiguration/Package.swift")
         let calls = text.matches(of: /\n {8}apple\(\s*"(\w+)"(?:,\s*\[([^\]]*)\])?\)/)

@@ -82,8 +82,8 @@ import Testing
         #expect(text.contains("exit(missed == 0 ? 0 : 1)"))
     }
 
-    /// Each row of that section's tables names a file, a function, and what the function does. The
-    /// first two are checked.
+    /// In the section "A load and a save" of Architecture.md, each row of the tables names a file,
+    /// a function, and what the function does. The file and the function are checked.
     @Test func `the functions of a load and a save are in the files that Architecture.md names`()
         throws
     {

@@ -122,8 +122,9 @@ import Testing
         )
     }
 
-    /// SwiftPM compiles the modules of a conditional dependency if the condition holds. So NIOSSL
-    /// must depend on the trait, and the trait must be off by default.
+    /// SwiftPM compiles the modules of a conditional dependency only if the condition holds. NIOSSL
+    /// should be compiled only on request: the dependency on it requires the trait OlderPKCS12,
+    /// which is off by default.
     @Test func `no trait is on by default`() throws {
         let text = try Repository.file("Package.swift")
         #expect(text.contains(".default(enabledTraits: [])"))

@@ -21,8 +21,9 @@ enum SourcePlatform: CaseIterable {
     }
 }
 
-/// A condition: `!`, `&&`, `||` and parentheses around checks of the platform. Anything else, such
-/// as the name of a trait, is treated as true.
+/// A condition: `!`, `&&`, `||` and parentheses around checks of the platform and single words. A
+/// single word, such as the name of a trait, is treated as true. Other text, such as
+/// `compiler(>=6.2)`, can't be parsed.
 struct PlatformCondition {
     /// Whether the condition depends on the platform.
     let isAboutPlatform: Bool

@@ -50,8 +50,9 @@ extension Keychain {
         /// Whether waiting can help: the state can end by itself or with an unlock.
         ///
         /// This is `true` if the keychain or item is locked or busy, and if the keychain is not
-        /// available yet, as can happen while a system boots. It is `false` if the keychain or item
-        /// can be read only on another machine.
+        /// available yet, as can happen while a system boots. It is also `true` if the item
+        /// requires authentication, although waiting doesn't help then: load the item instead. It
+        /// is `false` if the keychain or item can be read only on another machine.
         public var isPassing: Bool {
             switch state {
             case .locked, .busy: true

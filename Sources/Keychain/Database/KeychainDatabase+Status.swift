@@ -16,9 +16,9 @@ extension KeychainDatabase {
             self.rawValue = rawValue
         }
 
-        /// The process that has the database open has not unlocked it yet, or not since
-        /// `keychainctl lock --all`, or not since another process replaced its keys. That process
-        /// is the current one or the keychain service.
+        /// The process that has the database open, which is the current one or the keychain
+        /// service, has not unlocked it yet, or not since `keychainctl lock --all`, or not since
+        /// another process replaced its keys.
         public static let beforeFirstUnlock = LockState(rawValue: "before first unlock")
         /// Items that are accessible after the first unlock can be read. Items that are accessible
         /// only while unlocked can't.

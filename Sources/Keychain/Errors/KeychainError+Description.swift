@@ -76,7 +76,8 @@ extension KeychainError: LocalizedError {
         case .userCanceled: "Try again and confirm."
         case .missingEntitlement where operation == .administer:
             "Use a program that may administer the keychain, such as keychainctl, or give the "
-                + "user or unit of this one the group \"*\"."
+                + "user or systemd unit of this program the group \"*\" in the registry of the "
+                + "keychain service."
         case .missingEntitlement:
             "Add the access group to the keychain-access-groups entitlement of the program."
         case .diskFull: "Free some disk space and try again."

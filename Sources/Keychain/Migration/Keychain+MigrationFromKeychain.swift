@@ -157,10 +157,10 @@ extension Keychain {
                 access = access.inOneContext
             }
             if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
-            // If an item is deleted and added again between the two reads, the reads return two
-            // references even if source and destination are the same item; if it is changed, they
-            // return two dates. A new item gets a new reference and every change increases the
-            // date, so if the source has the same reference and date before and after the check,
+            // `isHere` has compared the source, as read above, with the destination, and they
+            // differ. If they are the same item, it was changed, or deleted and added again,
+            // between the two reads. A change increases the date, and a new item gets a new
+            // reference. So if a third read finds the source with the same reference and date,
             // source and destination are two different items, and stay so.
             guard let again = try access.attributes(), again.isVersion(item) else { continue }
             try requireAccessControl(of: item, for: form, access)

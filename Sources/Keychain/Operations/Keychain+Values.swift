@@ -118,6 +118,9 @@ extension Keychain {
 
     /// Deletes a value. Deleting a value that does not exist succeeds.
     ///
+    /// If ``accessGroup`` is `nil`, this method deletes the items with this key in all of the
+    /// program's groups, not only in the default group.
+    ///
     /// - Parameter key: The key of the value.
     /// - Returns: `true` if the value existed.
     /// - Throws: ``KeychainError`` with a status of the keychain.

@@ -1,8 +1,9 @@
 // PinentryAuthenticator: asks through pinentry, a program that shows a window and returns the
 // user's input. The protocol is Assuan: lines of at most 1000 bytes, commands that are answered
 // with OK or ERR, and data in percent-encoded lines that begin with D.
-//   (1) Status lines and comments are ignored. A line of any other kind ends the conversation with
-//       the result `unavailable`, and is never taken for the user's input.
+//   (1) Status lines and comments are ignored. A line that is neither one of these nor OK, ERR or D
+//       ends the conversation with the result `unavailable`, and is never taken for the user's
+//       input.
 
 #if !canImport(Darwin)
 

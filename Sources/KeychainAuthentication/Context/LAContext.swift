@@ -117,8 +117,8 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     // MARK: Policies
 
-    /// Determines whether ``evaluatePolicy(_:localizedReason:reply:)`` could succeed now, without
-    /// asking the user.
+    /// Determines, without asking the user, whether
+    /// ``evaluatePolicy(_:localizedReason:reply:)`` could succeed now.
     ///
     /// - Parameters:
     ///   - policy: The policy.

@@ -58,8 +58,8 @@ package struct HasPasscode: GeneralRequest {
 /// Opens the keys of all items until the keychain is locked, except those of items that are bound
 /// to another machine.
 ///
-/// Throws `authFailed` if the passcode is wrong, `param` if none is set, and `notAvailable` if the
-/// keychain is locked or its passcode changed meanwhile.
+/// Throws `authFailed` if the passcode is wrong, `param` if none is set, and `notAvailable` if
+/// another call locks the keychain or changes its passcode while this request is in progress.
 package struct Unlock: GeneralRequest {
     package static let code = RequestCode.unlock
     package var passcode: SecretBytes

@@ -190,7 +190,7 @@ package struct PutItem: Request {
 }
 
 /// Deletes all matching items, or none of them. The answer is the number of items, at least 1. It
-/// includes damaged rows that were set aside.
+/// includes the damaged rows that this request set aside instead of deleting them.
 package struct DeleteItems: UnauthorizedRequest {
     package static let code = RequestCode.delete
     package var query: ItemQuery

@@ -41,8 +41,8 @@ package protocol RequestHandler: Sendable {
     /// One call can report several changes, and a call can occur without a change. The handler is
     /// called on any thread, including that of a writer, and must not block.
     ///
-    /// - Throws: `unimplemented` if the handler or the service can't report changes, or the reason
-    ///   why the service can't be reached.
+    /// - Throws: `unimplemented` if this request handler or the service can't report changes, or
+    ///   the reason why the service can't be reached.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription

@@ -22,8 +22,8 @@ extension KeyHierarchy {
         .param(
             keybag.hasPasscodeSlot
                 ? "A passcode is already set. Change it instead."
-                : "A credential or a recovery code is already set. With it as the proof, a change "
-                    + "of the passcode sets one.")
+                : "No passcode is set, but a credential or a recovery code is. To set a passcode, "
+                    + "change the passcode with one of these as the proof.")
     }
 
     /// Replaces the passcode if there is one; otherwise adds it.

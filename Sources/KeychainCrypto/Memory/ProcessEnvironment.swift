@@ -1,6 +1,7 @@
 // ProcessEnvironment: the environment variables, arguments and standard streams of this process.
-//   (1) No other code of this package evaluates environment variables. `ProgramStart` passes them
-//       on to the program that it starts.
+//   (1) All other code of this package gets the values of environment variables from here. Only
+//       `ProgramStart` also reads the environment itself, to pass it on to the program that it
+//       starts.
 //   (2) A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities)
 //       ignores the values of all variables. Otherwise the caller could make it open another user's
 //       keychain or connect to another service, with rights that the caller doesn't have.

@@ -3,9 +3,10 @@
 //       keychain service has to see the executable in order to identify the process. While
 //       ``whileIdentifiable(_:)`` runs, the process can therefore be traced like any other.
 //   (2) If a process can be identified, its memory can also be read. A process that has called
-//       ``apply()`` is therefore either identifiable or holds a secret: after
-//       ``beginHoldingSecrets()`` it is never identifiable again. Only the project's own programs
-//       call ``apply()``; other programs that use the library stay identifiable.
+//       ``apply()`` is therefore never identifiable while it holds a secret: after
+//       ``beginHoldingSecrets()``, ``whileIdentifiable(_:)`` no longer makes it identifiable. Only
+//       the project's own programs call ``apply()``; other programs that use the library stay
+//       identifiable.
 //   (3) Swift's crash report, which shows registers and memory, is disabled.
 
 import Glibc

@@ -7,8 +7,9 @@
 //   (3) If the audit can't be written, each later request tries again. Requests without a record
 //       are counted, and the next record that can be written states their number.
 //   (4) Requests that only lock, that only ask for the status or the statistics, that only ask
-//       whether there is a passcode or hardware for keys, or that only concern the connection, are
-//       carried out without a record if none can be written: a full disk never prevents locking.
+//       whether there is a passcode or hardware for keys or whether a grant is still accepted, or
+//       that only concern the connection, are carried out without a record if none can be written:
+//       a full disk never prevents locking.
 
 import Dispatch
 import FoundationEssentials

@@ -7,9 +7,10 @@
 //   (3) The bytes of requests and answers are erased after they have been read or sent.
 //   (4) Reporting an event to a connection never blocks the reporting thread, which may be one that
 //       writes to the store.
-//   (5) If the service closes a connection without an error, the last message says that no other
-//       request was carried out. A client that has sent a request meanwhile can repeat it over
-//       another connection. At its end, the service cuts off slow clients without this message.
+//   (5) If the service closes a connection without an error, the last message says that requests
+//       without an answer were not carried out. A client that has sent a request meanwhile can
+//       repeat it over another connection. At its end, the service cuts off slow clients without
+//       this message.
 //   (6) Events are sent in batches, one at a time. Those that occur while a batch is sent are part
 //       of the next batch. An event replaces a waiting one of the same request, so the number of
 //       subscriptions and requests bounds the queue.

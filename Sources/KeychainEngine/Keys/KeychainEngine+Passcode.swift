@@ -7,8 +7,8 @@
 //   (3) After the commit, the log is checkpointed and emptied, so that it contains no earlier
 //       keybag under an earlier passcode. If that fails, or the process ends before it, the next
 //       process that opens the keychain does it.
-//   (4) Every step whose failure is an error precedes the commit. After the commit the change is
-//       made, and a failure is only logged.
+//   (4) Every step whose failure is an error precedes the commit. With the commit the change is
+//       complete, and the failure of a later step is only logged.
 //   (5) If the keychain is locked during a change, it stays locked, unless the change removes the
 //       passcode and with it the lock.
 //   (6) Subscribers to changes are notified after the keys in memory have been replaced.

@@ -115,7 +115,7 @@ final class PinnedHardware: KeyHardware {
             guard error.cause == .otherMachine else { throw error }
             throw KeychainFailure(
                 error.status,
-                "\(error.reason) If you expect a different TPM, remove \(path) and restart the "
+                "\(error.reason) If you know the reason, remove \(path) and restart the "
                     + "program, which then accepts the TPM that is present. Keys created by the "
                     + "earlier TPM can't be used with it.",
                 cause: .otherMachine)

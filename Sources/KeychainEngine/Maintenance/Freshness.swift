@@ -9,8 +9,8 @@
 //       while it is in use; other programs verify it only on request.
 //   (3) Before the first unlock, no process can verify it as a whole. The verification then takes
 //       place at the unlock.
-//   (4) Findings are recorded in the same way as other damage: undamaged rows can be read, and
-//       misses and writes fail.
+//   (4) Findings are recorded in the same way as other damage: undamaged rows can be read, but a
+//       search that finds nothing fails with damage, and so does every write.
 
 package import KeychainCore
 import KeychainSQLite

@@ -1,7 +1,7 @@
 // Recovery: a new database with the items of a damaged one that can still be authenticated.
 //   (1) The damaged database and its log are neither deleted nor changed, but moved to a folder
-//       inside the keychain's folder. The keybag file, and a device key file of which one copy is
-//       damaged, are written again.
+//       inside the keychain's folder. The keybag file is written again, and so is the device key
+//       file if one of the two copies of the key in it is damaged.
 //   (2) The new database is complete and durable before it gets the name under which it counts as
 //       recovered. A recovery that is interrupted before that has changed nothing. One that is
 //       interrupted later is finished by the next recovery, which doesn't read the damaged files

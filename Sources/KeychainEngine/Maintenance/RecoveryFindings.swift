@@ -1,9 +1,9 @@
 // RecoveryFindings: the rows found in damaged files, and the decision which of them are items.
 //   (1) An authentic header decides. Its digest is a sum over all items, so it shows whether a set
 //       of rows is complete.
-//   (2) At most two sets are tried: the rows that cells point to, first without and then with the
-//       damaged rows. Each is extended by as many of the other rows, in the order in which they
-//       were found, as the header's count requires.
+//   (2) At most two sets are tried: the rows in the cells that their pages count, first without and
+//       then with the damaged rows. Each is extended by as many of the other rows, in the order in
+//       which they were found, as the header's count requires.
 //   (3) If no set matches the digest, the rows of sound pages become items, but it is not confirmed
 //       that they are the latest: a page of an earlier commit is sound, too.
 //   (4) An undamaged row on a damaged page becomes an item if the digest confirms it. Otherwise it
@@ -27,12 +27,13 @@ struct RecoveryFindings {
     private(set) var digest = TierDigests()
     /// Undamaged rows in cells on damaged pages.
     private(set) var unconfirmed: [WholeRow] = []
-    /// Undamaged rows that no cell points to: each is an item, or the remains of a deleted one.
+    /// Undamaged rows in none of the counted cells: each is an item, or the remains of a deleted
+    /// one.
     private(set) var stray: [WholeRow] = []
     /// Rows whose tags don't verify or can't be checked, except those vouched for by their page.
     /// For each reference, the first row found in a cell, or else the first.
     private(set) var damaged: [ItemReference: DamagedRow] = [:]
-    /// Rows that were set aside before: those that cells point to, and others.
+    /// Rows that were set aside before: those in counted cells, and others.
     private(set) var setAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
     private(set) var straySetAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
 
@@ -115,9 +116,9 @@ struct RecoveryFindings {
 struct RecoveryResolver {
     /// Whether the rows add up to the header's digest and count.
     let isVerified: Bool
-    /// How many of the rows that no cell points to are items, counted from the first.
+    /// How many of the rows in none of the counted cells are items, counted from the first.
     let strayCount: Int
-    /// Whether the damaged rows are items. If nothing is verified, they may be.
+    /// Whether the damaged rows are items. Also `true` if nothing is verified, because they may be.
     let areDamagedItems: Bool
 
     /// - Parameters:

@@ -2,8 +2,8 @@
 // Documentation/Synchronization.md, "The outbox".
 //   (1) Versions from other machines are stored with the dates that they have, those of one call in
 //       one transaction, and don't enter the outbox.
-//   (2) An item with a change in the outbox isn't deleted for the reason that no log contains it. A
-//       later deletion by another machine still replaces it.
+//   (2) An item that no log contains any more is kept while the outbox has a change of it. A later
+//       deletion by another machine still replaces it.
 //   (3) Reading items, storing versions from other machines, and starting to collect changes need
 //       an unlocked keychain. While it is locked, these functions throw `interactionNotAllowed`,
 //       and nothing is changed.

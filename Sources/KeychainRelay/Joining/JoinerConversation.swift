@@ -73,11 +73,10 @@ package actor JoinerConversation {
     }
 
     /// Waits until a member has added this machine. Call this after the user has confirmed the
-    /// digits. After a failure, the records of this attempt are deleted.
+    /// digits. After any failure, this tries to delete the records of this attempt.
     ///
     /// - Returns: The membership log, which includes this machine.
-    /// - Throws: As ``digits()``. If a member refuses, or none adds this machine in time, the
-    ///   records of this attempt are deleted.
+    /// - Throws: The same errors as ``digits()``.
     package func confirm() async throws -> CircleLog {
         let (directory, records, circle, machine) = (directory, records, circle, machine)
         let head = head

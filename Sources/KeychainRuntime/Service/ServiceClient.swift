@@ -35,7 +35,7 @@ package final class ServiceClient: Sendable {
     }
 
     /// The greeting of the service, with this program's entitlements. If this process, with its
-    /// current user, has none yet, the client connects.
+    /// current user, has received no greeting yet, the client connects.
     /// - Throws: The errors of connecting, such as `notAvailable` if the service can't be reached.
     package func welcome() throws(KeychainFailure) -> Welcome {
         if let last = lastWelcome.withLock({ $0 }), last.holder == .current { return last.welcome }

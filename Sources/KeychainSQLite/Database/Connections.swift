@@ -7,16 +7,16 @@
 //       FULL).
 //   (4) A database in memory has one connection, which calls use in turn, and exists as long as the
 //       connection. Nothing of it is written to a file, not even a rollback journal.
-//   (5) In a read-only folder, reading works as described in (6) to (8), and every write is
+//   (5) In a read-only folder, reading works as described in (6), (7) and (9), and every write is
 //       refused.
 //   (6) If there is no log or an empty one, the database file alone is read, as an immutable
 //       database without locks. The file's status is checked before and after each read, because it
 //       may be written through another mount. If it has changed, the results are discarded.
 //   (7) If there is a log with its shared memory, SQLite reads both, under its locks, and writes
 //       neither.
-//   (8) A connection is used only if its database still had its name after its log was opened: a
-//       rotation removes the old database before its log. If the database of a failed call has been
-//       replaced, the error says so.
+//   (8) In every folder, a connection is used only if its database file still had its name after
+//       the log was opened: a rotation removes the old database before its log. If the database of
+//       a failed call has been replaced, the error says so.
 //   (9) A log without shared memory, as in a copy that was made while the keychain was in use,
 //       can't be read in a read-only folder. Because it contains commits, it is never ignored.
 

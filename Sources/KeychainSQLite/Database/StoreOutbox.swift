@@ -1,7 +1,8 @@
 // StoreOutbox: references of the items whose changes are yet to be sent to the other machines of a
 // circle, in the order of the changes. Documentation/Synchronization.md, "The outbox".
 //   (1) A reference is added in the transaction that changes the item, so no acknowledged change is
-//       missing. When the circle is set, those of all items to be sent are added.
+//       missing. `setCircle(_:)` adds none: for a new circle, its caller adds those of all items to
+//       be sent, in the same transaction.
 //   (2) Without a circle nothing is added. The table `state` contains the circle's identifier.
 //   (3) A change that came from another machine, or that other machines don't need, is not added.
 //   (4) The outbox may contain a reference several times, and references of items that were deleted

@@ -302,8 +302,8 @@ package final class FreshnessNote: Sendable {
 
 extension FreshnessNote {
     package struct Place: Hashable, Sendable {
-        /// A folder of this user that is emptied at boot. If it is missing, it is created in a
-        /// folder of this user. `nil` if there is none.
+        /// A folder of this user that is emptied at boot. If it is missing, it is created, provided
+        /// that its parent is a folder of this user. `nil` for the memory of this process.
         package let folder: String?
         /// The identifier of the current boot.
         package let boot: Bytes16

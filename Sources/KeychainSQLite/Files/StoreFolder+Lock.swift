@@ -1,6 +1,7 @@
 // StoreFolder+Lock: operations on a folder's files that one process at a time carries out.
-//   (1) `write`, `createDatabase` and `stage` create a file or folder under a unique temporary name
-//       and then rename it. A process that is killed leaves it behind.
+//   (1) `write` and `stage` create a file or folder under a unique temporary name and then rename
+//       it. `createDatabase` moves the database out of such a folder. A process that is killed
+//       leaves the file or folder behind.
 //   (2) Leftovers, and any key in them, are removed when the lock is next acquired.
 
 import FoundationEssentials

@@ -91,7 +91,8 @@ extension StoreFolder {
         try synchronize()
     }
 
-    /// Removes the log and the shared memory beside a database, which contain none of its data.
+    /// Removes the log and the shared memory beside a database. Call this only if the log contains
+    /// no commits of this database.
     package func removeLogs() {
         for file in [File.writeAheadLog, .sharedMemory] { SystemCalls.unlink(path(of: file)) }
     }

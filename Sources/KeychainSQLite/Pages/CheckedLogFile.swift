@@ -7,8 +7,9 @@
 //       frame doesn't follow them or there is no more room, before the log is read, synchronized,
 //       truncated or written directly, and with the frame that commits the transaction. If they
 //       can't be written, SQLite's call that causes this fails. A header written over a frame that
-//       this transaction has already written is passed on directly: it changes only the checksum,
-//       which the tag doesn't cover, and zero salts, in whose place the tag covers the log's.
+//       this transaction has already written is passed on directly. The frame's tag stays valid: it
+//       doesn't cover the checksum, and if the salts of the old header are zero, see (3), it covers
+//       the log's salts instead.
 //   (3) A frame is unsealed while its checksum is intentionally outdated. A transaction that
 //       outgrows the page cache writes frames before it commits. If it changes the page of such a
 //       frame again, SQLite writes the page into the same frame. From then on it writes blank

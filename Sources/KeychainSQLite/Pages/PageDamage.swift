@@ -4,9 +4,9 @@
 //       successfully later: a cache that returned wrong bytes once may have passed them on. The
 //       records are erased when the keychain is opened again, because another process may have
 //       recovered it meanwhile.
-//   (3) `isEmpty` costs one atomic load. It is checked before a miss is trusted, and before every
-//       write. Before the write is committed, `recordingCount` shows whether damage was found since
-//       its transaction began.
+//   (3) `isEmpty` costs one atomic load. It is checked before a miss (a search that finds nothing)
+//       is trusted, and before every write. Before the write is committed, `recordingCount` shows
+//       whether damage was found since its transaction began.
 //   (4) A page that is read again with the same bytes is not recorded again. Otherwise each refill
 //       of a cache would cause another examination of the whole database.
 

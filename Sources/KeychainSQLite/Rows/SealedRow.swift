@@ -81,8 +81,8 @@ package struct SealedRow: Hashable, Sendable {
         self.secret = secret
     }
 
-    /// Seals a record. `secret` is sealed for the same binding; it is `nil` if there is none, or if
-    /// the stored secret stays.
+    /// Seals a record. `secret` must already be sealed, for the same binding. It is `nil` if there
+    /// is none, or if the stored secret stays.
     package init(
         id: Int64 = 0, _ binding: RowBinding, _ record: ItemRecord, keys: ClassKeys, secret: Data?
     ) {

@@ -44,7 +44,8 @@ internal import KeychainCore
 ///     current encryption scheme (PBES2 with AES-CBC, and PBKDF2 or scrypt) is supported. The
 ///     legacy ciphers triple DES, RC2 and RC4 are supported for certificates and, if the passphrase
 ///     is ASCII of at most 1023 bytes without zero bytes, for RSA keys and keys on NIST curves. The
-///     work is limited to 10 million rounds of PBKDF2 for one key, and 100 million in total;
+///     limits are 10 million rounds for each encrypted part and for the authentication code, 1 GiB
+///     of memory for scrypt, and work equal to 100 million rounds of PBKDF2 in total;
 ///   - `errSecParam`: the passphrase is not a string;
 ///   - `errSecUnimplemented`: the contents are encrypted with a legacy cipher, and the package was
 ///     built without its trait `OlderPKCS12`;

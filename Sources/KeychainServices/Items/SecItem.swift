@@ -28,7 +28,8 @@ internal import KeychainCore
 ///
 ///     A ``SecKey``, ``SecCertificate`` or ``SecIdentity`` as `kSecValueRef` provides the class,
 ///     the data and the attributes that the dictionary doesn't contain. An identity is added as a
-///     certificate, which may already exist, and a key.
+///     certificate and a key. One of the two may already exist; in an item list, only the
+///     certificate may.
 ///
 ///     With class key, a key type, `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, and
 ///     neither data nor a reference, a key is generated in the keychain's hardware, as by

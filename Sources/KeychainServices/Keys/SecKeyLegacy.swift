@@ -109,9 +109,10 @@ public func SecKeyEncrypt(
 ///   - cipherTextLen: The size of the block in bytes.
 ///   - plainText: Receives the message.
 ///   - plainTextLen: The size of the buffer in bytes. Receives the size of the message.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding or, with
-///   padding, is public, if the block was not encrypted to this key, or if the buffer is too small.
-///   Nothing is written then.
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, if it is
+///   public and there is padding, if the block can't be decrypted with it, or if the buffer is too
+///   small. Nothing is written then. Without padding or with ``SecPadding/PKCS1``, it is not always
+///   detected that a block was encrypted to another key or was changed.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateDecryptedData")

@@ -94,9 +94,9 @@ public func SecKeyCreateEncryptedData(
 ///     implementation.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
 ///     unchanged. `errSecParam`: the key is public or doesn't support the algorithm, or the
-///     ciphertext was encrypted to another key or was changed; `errSecUnimplemented`: the algorithm
-///     is not implemented. For a hardware key, also the errors that
-///     ``SecKeyCreateSignature(_:_:_:_:)`` lists.
+///     ciphertext was encrypted to another key or was changed, which raw RSA and PKCS #1 v1.5 don't
+///     always detect; `errSecUnimplemented`: the algorithm is not implemented. For a hardware key,
+///     also the errors that ``SecKeyCreateSignature(_:_:_:_:)`` lists.
 /// - Returns: The message; with ``SecKeyAlgorithm/rsaEncryptionRaw``, the whole block.
 ///
 /// It corresponds to Apple's function of the same name.

@@ -1,8 +1,8 @@
 // SecPolicy: the purpose for which a certificate is evaluated, the identifiers of policies and the
 // keys of their properties.
 //   (1) A policy is immutable, and two policies with the same purpose are equal.
-//   (2) The requirements for the certificate itself and for the purposes of intermediate
-//       authorities are in SecPolicy+Demands.swift, the others for the chain in
+//   (2) The requirements for the certificate itself, and for the extended key usage of intermediate
+//       authorities, are in SecPolicy+Demands.swift. The other requirements for the chain are in
 //       Trust/ChainPolicy.swift.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read

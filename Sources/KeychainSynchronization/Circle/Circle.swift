@@ -78,7 +78,7 @@ package struct Circle: Hashable, Sendable {
     /// Verifies the next entry and appends it.
     package mutating func append(_ entry: MembershipEntry) throws(SynchronizationFailure) {
         let name = "entry \(entry.index) of the membership log"
-        guard entry.circle == id else { throw .misplaced(name) }
+        guard entry.circle == id else { throw .misplaced("\(name) of another circle") }
         if let known = digest(at: entry.index) {
             throw known == entry.digest ? .misplaced("\(name), received again") : .fork(name)
         }

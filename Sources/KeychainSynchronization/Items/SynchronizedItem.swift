@@ -17,7 +17,7 @@ package struct SynchronizedItem: Hashable, Sendable {
     package let protection: ProtectionClass
     @Hidden package private(set) var data: Data?
 
-    /// - Returns: `nil` for an item that doesn't travel.
+    /// - Returns: `nil` if ``reasonToStay(_:_:_:)`` returns a reason.
     package init?(_ record: ItemRecord, _ protection: ProtectionClass, data: Data?) {
         self.record = record
         self.protection = protection
@@ -46,7 +46,9 @@ package struct SynchronizedItem: Hashable, Sendable {
     /// The maximum size of an item that travels, in bytes. An entry has to have room for it.
     package static let byteLimit = 640 << 10
 
-    /// - Returns: `nil` for an item that travels, if its access group is shared.
+    /// Checks the item alone, not whether its access group is shared with this machine.
+    ///
+    /// - Returns: A reason other than ``ReasonToStay/groupNotShared``, or `nil` if there is none.
     package static func reasonToStay(
         _ record: ItemRecord, _ protection: ProtectionClass, _ data: Data?
     ) -> ReasonToStay? {

@@ -122,7 +122,9 @@ package struct JoinToken: Sendable {
 
         /// - Throws: The reason why no member may add the machine for this request.
         package func verify(in circle: Circle, now: Int64) throws(SynchronizationFailure) {
-            guard grant.circle == circle.id else { throw .misplaced("a join token") }
+            guard grant.circle == circle.id else {
+                throw .misplaced("a join token of another circle")
+            }
             guard grant.head.index <= circle.head.index else {
                 throw .gap("a join token, which refers to a later entry of the membership log")
             }

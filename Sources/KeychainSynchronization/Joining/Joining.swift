@@ -163,7 +163,9 @@ package struct JoinDesk: Sendable {
         nonce: [UInt8] = .random(count: Joining.nonceByteCount)
     ) throws(SynchronizationFailure) -> Joining.Challenge {
         guard !isClosed else { throw .joining("three attempts failed") }
-        guard commitment.circle == circle.id else { throw .misplaced("a request to join") }
+        guard commitment.circle == circle.id else {
+            throw .misplaced("a request to join another circle")
+        }
         guard !isUsed(commitment) else { throw .joining("the request was already answered") }
         if let challenge = challenges[commitment.digest] { return challenge }
         let challenge = Joining.Challenge(

@@ -1,8 +1,8 @@
 // JoiningMessages: the bytes of the messages by which a machine joins with six digits.
 // Documentation/Synchronization.md, "Messages of joining".
 //   (1) Each kind of message has one length. A reader rejects any other length, kind and version,
-//       and reserved bytes that aren't zero. Refusals have no reader: that there is one ends the
-//       attempt, whatever its bytes are.
+//       and reserved bytes that aren't zero. Refusals aren't read: a refusal ends the attempt,
+//       whatever its bytes are.
 //   (2) The messages aren't signed. What the server alters is rejected or leads to different digits
 //       on the two machines, except for the moment of a request, which affects only the order of
 //       the answers.

@@ -107,11 +107,12 @@ extension Ledger {
     /// The number of unneeded entries up to which a log isn't compacted only to drop them.
     private static let spareCount: UInt64 = 64
 
-    /// Whether it pays to append the needed versions of this machine's log again: in more than
-    /// `spareCount` of its entries no item has its last version in this log, and there are more of
-    /// these entries than items in the log. Deletions that no longer have to stay aren't counted as
-    /// items. It also pays if outdated versions keep the log from being clean after a change that
-    /// closed logs, since other machines wait for a clean entry.
+    /// Whether it pays to append the needed versions of this machine's log again: there are more
+    /// than `spareCount` entries that contain no versions, or only versions of items of which later
+    /// entries of the log contain versions, too; and there are more of these entries than items in
+    /// the log. Deletions that no longer have to stay aren't counted as items. It also pays if
+    /// outdated versions keep the log from being clean after a change that closed logs, since other
+    /// machines wait for a clean entry.
     package var isWorthCompacting: Bool {
         guard let log = logs[me] else { return false }
         if log.settledKnown < roster.lastClosing, !outdated.isEmpty { return true }

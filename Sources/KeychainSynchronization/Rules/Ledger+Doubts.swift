@@ -3,8 +3,8 @@
 //   (1) A deletion stays in its log until every present machine has acknowledged it. So only a
 //       machine that counted as absent, that was added later, or whose keychain is an older copy
 //       can have missed one. All other machines append such an item again.
-//   (2) A deletion also stays until no log of an absent machine can count again that contains an
-//       older version.
+//   (2) A deletion also stays until the logs of all absent machines are retired for good. Before
+//       that, such a log counts or can count again, and may contain an older version of the item.
 //   (3) An item that is appended again by mistake is deleted again by each machine whose keychain
 //       has its tombstone. A lost item can't come back. So if a machine can't tell, it doesn't
 //       delete the item.
@@ -22,9 +22,9 @@ extension Ledger {
         }
     }
 
-    /// Records that this machine has decided on all items that no log contains. Until a machine
-    /// that was suspended has appended an entry, others don't wait for it, so that it may miss
-    /// further deletions.
+    /// Records that this machine has decided on all items that no log contains. `decided` stays as
+    /// it is if the machine was suspended and has not appended an entry since: others don't wait
+    /// for such a machine, so it may still miss deletions.
     mutating func noteDecided() {
         reached.merge(ends) { max($0, $1) }
         if hasReturned { decided = absence }
@@ -63,16 +63,18 @@ extension Ledger {
         roster.members.allSatisfy { isClean($0) || !isPresent($0) }
     }
 
-    /// Whether a machine has appended a clean entry that knows of the last change that closed logs.
-    /// Until then it may have to append versions from void entries again. Always `true` for this
-    /// machine.
+    /// Whether a machine has appended a clean entry that knows of the last removal or suspension.
+    /// With a clean entry, the machine's log has no outdated versions, and the machine has no
+    /// version left to append. A machine without such an entry may have to append versions from
+    /// void entries again. Always `true` for this machine.
     func isClean(_ writer: MachineID) -> Bool {
         writer == me || logs[writer]?.settledKnown ?? 0 >= roster.lastClosing
     }
 
     /// Whether this machine has read the logs as far as `needed`. Its own log counts as read. A
-    /// retired log may have been deleted from the server: in its place, the logs count into which
-    /// it was retired. If it counts again, what an earlier session has read suffices.
+    /// retired log may have been deleted from the server, so this machine must have read the logs
+    /// that it was retired into instead. For a retired log that counts again, it is enough that an
+    /// earlier session has read it or the copies, see ``hasReadLapsed(_:)``.
     func isRead(_ needed: LogIndexes) -> Bool {
         var left = Array(needed)
         var followed: Set<MachineID> = []

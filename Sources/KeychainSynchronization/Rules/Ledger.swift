@@ -101,24 +101,24 @@ package struct Ledger: Hashable, Sendable {
     package internal(set) var items: [Bytes16: Held] = [:]
     var logs: [MachineID: Log] = [:]
     /// Items whose current version no log contains, and that this machine doesn't have to append.
-    /// ``settle(isComplete:hasAllGroups:claimed:)`` decides on each of them once the logs are read up to
-    /// the given indexes: entries up to there may contain the version, or a later one.
+    /// ``settle(isComplete:hasAllGroups:claimed:)`` decides on each of them once the logs are read
+    /// up to the given indexes: entries up to there may contain the version, or a later one.
     var doubts: [Bytes16: LogIndexes] = [:]
     /// Items whose current version was in an entry that became void while this value existed, each
     /// with the entry's writer, which is expected to append the version again.
     var awaited: [Bytes16: MachineID] = [:]
-    /// Items whose versions this machine's own log had in entries that were retired while the machine
-    /// was away.
+    /// Items whose versions this machine's own log had in entries that were retired while the
+    /// machine was away.
     var retiredOwn: Set<Bytes16> = []
     /// By item, the last entry in this machine's log that contains an outdated copy of it: an older
     /// version, or the same one that a later entry repeats.
     var outdated: [Bytes16: UInt64] = [:]
 
     /// How far this machine has read each log without a gap, or with gaps after which it has
-    /// decided on all items in no log. See ``mayHaveMissedDeletions``.
+    /// decided on all items that no log contains. See ``mayHaveMissedDeletions``.
     package internal(set) var reached: LogIndexes
-    /// The last addition or suspension of this machine after which it has decided on these items,
-    /// by its index in the membership log.
+    /// The index in the membership log of the last change that added or suspended this machine, or
+    /// ended a retirement of its log, and after which it has decided on these items.
     package internal(set) var decided: UInt64
     /// Whether the keychain is an older copy of itself, so that this machine doesn't know what it
     /// has acknowledged.
@@ -170,8 +170,8 @@ package struct Ledger: Hashable, Sendable {
 
     /// Forgets an item in doubt. Its version came and went while the logs were being read.
     ///
-    /// - Returns: `false` if the item isn't in doubt, for example because this machine has to append
-    ///   it, or if a log contains a version of it.
+    /// - Returns: `false` if the item isn't in doubt, for example because this machine has to
+    ///   append it, or if a log contains a version of it.
     package mutating func forget(_ name: Bytes16) -> Bool {
         guard doubts[name] != nil, items[name]?.earlier.isEmpty ?? true else { return false }
         doubts[name] = nil

@@ -21,7 +21,8 @@ package struct Roster: Hashable, Sendable {
         case suspend(MachineID, LogIndexes)
         /// Retires a machine's log up to the index given for it. The other logs, up to the indexes
         /// given for them, contain what counts of it; the signer has copied into its own log what
-        /// no other log had. If the last of these copies becomes void, the retired log counts again.
+        /// no other log had. If the last of these copies becomes void, the retired log counts
+        /// again.
         case retire(MachineID, LogIndexes, signer: MachineID)
     }
 

@@ -135,8 +135,8 @@ struct OneTimeSecret {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard pair.count == 2, let value = decoded(pair[1]) else {
                 throw Problem(
-                    "A parameter doesn't have the form NAME=VALUE, with other characters encoded "
-                        + "as %XX.")
+                    "A parameter doesn't have the form NAME=VALUE, or its value contains an "
+                        + "invalid %XX.")
             }
             guard result.updateValue(value, forKey: String(pair[0])) == nil else {
                 throw Problem("A parameter occurs twice.")

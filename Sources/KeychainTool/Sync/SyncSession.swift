@@ -145,7 +145,7 @@ struct SyncSession {
     /// The circle whose identifier begins with some digits, or the only one on the server.
     ///
     /// - Throws: ``ControlFailure`` unless exactly one matches; ``JoiningFailure/tooManyCircles``
-    ///   if more than 255 names begin with the digits.
+    ///   if the server lists more than 255 identifiers that begin with the digits, valid or not.
     func circle(beginningWith digits: String?) throws -> CircleID {
         let directory = CircleDirectory(store)
         let digits = digits?.lowercased() ?? ""

@@ -1,4 +1,4 @@
-// LogWriteTests: frames of one transaction reach the log in one write.
+// LogWriteTests: the frames of a transaction of up to 16 frames reach the log in one write.
 
 import Foundation
 import KeychainSQLite

@@ -164,7 +164,8 @@ struct PageDamageTests {
         #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [UInt32(page)])
     }
 
-    /// SQLite reports `errno` as the cause of these codes, and no system call has failed.
+    /// SQLite reports the value of `errno` as the cause of a failed change of the log. If the VFS
+    /// refuses the change, no system call has failed, so `errno` must be zero.
     @Test func `a refused change of the log clears the error of an earlier system call`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)

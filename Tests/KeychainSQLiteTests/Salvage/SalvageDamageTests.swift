@@ -53,7 +53,7 @@ private func withFixedSalts(_ log: [UInt8]) -> [UInt8] {
             sums.1 &+= word(4) &+ sums.0
         }
     }
-    // The last bit of the magic means that the checksums are computed over
+    // The last bit of the magic is 0, which means that the checksums are computed over
     // little-endian words.
     precondition(log[3] == 0x82)
     log.replaceSubrange(16..<24, with: 1...8)

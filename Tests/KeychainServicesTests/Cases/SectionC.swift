@@ -70,7 +70,7 @@ let sectionC: [Row] = [
         #expect(found["acct"] as? String == "a")
         #expect(found["v_Data"] == nil)
     },
-    Row(49, "the attributes include those of all items, but not UUID and persistref") { k in
+    Row(49, "the attributes that all items have are returned, but not UUID and persistref") { k in
         withItem(k)
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["UUID"] == nil)

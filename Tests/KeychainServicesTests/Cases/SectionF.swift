@@ -57,7 +57,7 @@ let sectionF: [Row] = [
         k.add(inet(["port": bytes("80")])).gives(-50)
     },
     // Differences.md: Apple's platforms accept an access group given as data only in a search.
-    Row(121, "a text attribute accepts only UTF-8 data") { k in
+    Row(121, "a text attribute accepts data only if the data are UTF-8") { k in
         k.add(GP("a", "s", ["agrp": bytes("G1")])).gives(0)
         let found = try k.copy(GP("a", "s", ["agrp": "G1", "R.attrs": true])).givesDictionary()
         #expect(found["agrp"] as? String == "G1")

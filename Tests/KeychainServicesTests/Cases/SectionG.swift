@@ -98,7 +98,7 @@ let sectionG: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `the date minus zero is the date zero, which a missing date equals`(
+    func `items whose date is -0.0, 0 or missing are duplicates`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

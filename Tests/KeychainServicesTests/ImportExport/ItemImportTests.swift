@@ -217,7 +217,7 @@ import Testing
         #expect(result.items[1] is SecKey)
     }
 
-    /// The second line is the first line of a block that is commented out.
+    /// The argument that begins with `#` is the first line of a PEM block that is commented out.
     @Test(arguments: [
         "The certificate -- from BEGINNING to end", "# -----BEGIN CERTIFICATE-----", "-----",
         "---\nCertificate chain", "- END of the list", "THE END",
@@ -365,7 +365,7 @@ import Testing
         #expect(Imported(requestBytes).status == errSecUnknownFormat)
     }
 
-    /// Kinds of keys for which the keychain has no type.
+    /// Kinds of keys that the keychain doesn't support.
     @Test(arguments: [
         ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
         ["-algorithm", "ED448"], ["-algorithm", "X448"],

@@ -92,7 +92,9 @@ import Testing
         #expect(items.certificates.count == 3)
     }
 
-    @Test func `keys and certificates can be exported separately or alone`() throws {
+    @Test func `separate keys and certificates can be exported together, and each kind alone`()
+        throws
+    {
         let openSSL = try OpenSSL()
         let identities = try identities([.p256, .p256], in: openSSL)
         let certificates = try identities.map(certificate(of:))

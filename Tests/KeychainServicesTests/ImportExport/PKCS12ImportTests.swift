@@ -367,7 +367,8 @@ import Testing
         var step = 0
         var status = errSecIO
         while status == errSecIO, step < 100 {
-            // An import with fewer steps reaches its commit, where the full disk comes first.
+            // If the import has fewer than `step` steps, both faults are due before its commit.
+            // Then the full disk occurs, because it was injected first.
             status = statusOfFailedImport(data, .diskFull, .stop(.afterStep(step)))
             step += 1
         }

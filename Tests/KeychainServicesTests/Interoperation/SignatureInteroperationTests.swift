@@ -88,7 +88,7 @@ extension OpenSSLPair {
         }
     }
 
-    @Test func `raw RSA signatures over padded bytes are compatible with OpenSSL`() throws {
+    @Test func `RSA signatures of bytes that are not hashed are compatible with OpenSSL`() throws {
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(.rsa2048, in: openSSL)
         let mine = try pair.privateKey()

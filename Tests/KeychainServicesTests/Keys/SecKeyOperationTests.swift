@@ -245,7 +245,8 @@ import Testing
         #expect(secrets.count == 6)
     }
 
-    @Test func `an agreement requires a size, a public key and the same curve`() {
+    @Test
+    func `an agreement requires a public key on the same curve, and a derivation also a size`() {
         let own = SampleKey.p256.privateKey
         let peer = SampleKey.p256.publicKey
         let derive = SecKeyAlgorithm.ecdhKeyExchangeStandardX963SHA256

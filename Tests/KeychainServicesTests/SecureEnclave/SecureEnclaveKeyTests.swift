@@ -357,7 +357,9 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `using a key prompts the user, and finding a key doesn't`() throws {
+    @Test func `a key that requires user presence prompts when it is used, not when it is found`()
+        throws
+    {
         try test.setPasscode("1234")
         let wanted = try control([.privateKeyUsage, .userPresence])
         let key = try #require(make(["private": ["accc": wanted]]).value)

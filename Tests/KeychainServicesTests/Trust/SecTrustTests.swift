@@ -182,9 +182,7 @@ import Testing
         }
     }
 
-    @Test func `too many possible issuers are named as the reason, not a missing signature`()
-        throws
-    {
+    @Test func `if there are too many possible issuers, the failure's reason says so`() throws {
         let failure = TrustEvaluation(
             leaf: made.server, others: Array(repeating: made.intermediate, count: 1001),
             anchors: [made.root], policies: [SecPolicyCreateBasicX509()], date: Date()

@@ -35,7 +35,7 @@ import Testing
         #expect(judgeServer(host) == status.map { Int($0) })
     }
 
-    @Test func `each purpose requires its extended key usage`() throws {
+    @Test func `a certificate with extended key usages is valid only for their purposes`() throws {
         let mail = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
         let policies: [(SecPolicy, SecCertificate)] = [
             (SecPolicyCreateSSL(true, nil), made.server),

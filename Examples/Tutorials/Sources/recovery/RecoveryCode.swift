@@ -37,7 +37,7 @@ struct RecoveryCode {
 }
 
 extension RecoveryCode {
-    /// Reads the code, after the user was authenticated.
+    /// Asks the user for authentication, and reads the code.
     func load() throws -> String {
         let context = LAContext()
         context.localizedReason = "show your recovery code"

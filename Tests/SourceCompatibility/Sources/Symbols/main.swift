@@ -21,7 +21,7 @@ report.check(
     "\(texts.count) constants are text", texts.allSatisfy { ($0 as String).isEmpty == false })
 report.check("flags have Apple's bits", accessControlFlags().allSatisfy { $0.rawValue == $1 })
 report.check(
-    "\(Set(keyAlgorithms()).count) algorithms differ",
+    "\(Set(keyAlgorithms()).count) algorithms are different from each other",
     keyAlgorithms().count == Set(keyAlgorithms()).count)
 
 // Results that aren't needed are ignored, as with functions that are imported from C.
@@ -49,7 +49,8 @@ report.check(
 
 var bytes = [UInt8](repeating: 0, count: 32)
 let randomStatus = SecRandomCopyBytes(kSecRandomDefault, bytes.count, &bytes)
-report.check("random bytes differ", randomStatus == errSecSuccess && Set(bytes).count > 1)
+report.check(
+    "random bytes are not all the same", randomStatus == errSecSuccess && Set(bytes).count > 1)
 memset_s(&bytes, bytes.count, 0, bytes.count)
 report.check(
     "the random bytes are wiped",

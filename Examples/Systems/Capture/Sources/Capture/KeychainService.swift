@@ -107,7 +107,8 @@ public final class KeychainService: Sendable {
     /// - Returns: The bytes, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, the item is locked: retry
     ///   after the device is unlocked. Before the first unlock, an absent item can't be
-    ///   distinguished from a locked item. ``KeychainError/invalidData`` if the item has no bytes.
+    ///   distinguished from a locked item. ``KeychainError/invalidData`` if the item was added
+    ///   without `kSecValueData`; empty bytes that were saved are returned.
     public func load(forKey key: String) throws -> Data? {
         try logger.log("load", key) { try read(forKey: key) }
     }
