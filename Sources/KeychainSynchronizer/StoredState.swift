@@ -15,9 +15,8 @@ struct StoredState: MessageCodable, Sendable {
     var change: Data?
     /// The bytes of the entry with the head `sent`, until the server is known to have it.
     var entry: Data?
-    /// The index in the membership log of the last change that added or suspended this machine, or
-    /// ended a retirement of its log, and after which it has decided on all items that no log
-    /// contained.
+    /// The index in the membership log of the last change that added or suspended this machine, and
+    /// after which it has decided on all items that no log contained.
     var decided: UInt64 = 0
 
     init(

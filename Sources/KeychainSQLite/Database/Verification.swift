@@ -189,8 +189,8 @@ extension Store {
 
 extension Store {
     /// Verifies the database like ``verify(includesSecrets:_:)``, and records the result, except
-    /// that of a database in memory. If a problem is recorded, misses and writes of this process
-    /// fail until the keychain is opened again.
+    /// that of a database in memory. If a problem is recorded, searches that find nothing, and
+    /// writes, of this process fail until the keychain is opened again.
     package func verify(
         notingAt now: () -> Double, includesSecrets: Bool = false,
         _ visit: (Found, Int, Int) -> Bool = { _, _, _ in true }

@@ -48,7 +48,9 @@ package struct LogCursor: Hashable, Sendable {
     ) throws(SynchronizationFailure) {
         let frame = entry.frame
         let name = "entry \(entry.index) of \(writer)"
-        guard frame.circle == circle.id, frame.writer == writer else { throw .misplaced(name) }
+        guard frame.circle == circle.id, frame.writer == writer else {
+            throw .misplaced("\(name), which isn't of this circle or machine")
+        }
         guard entry.index > head.index else {
             let isOther = entry.index == head.index && entry.digest != head.digest
             // The digest of a skipped entry isn't known.

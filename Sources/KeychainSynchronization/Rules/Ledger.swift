@@ -117,8 +117,8 @@ package struct Ledger: Hashable, Sendable {
     /// How far this machine has read each log without a gap, or with gaps after which it has
     /// decided on all items that no log contains. See ``mayHaveMissedDeletions``.
     package internal(set) var reached: LogIndexes
-    /// The index in the membership log of the last change that added or suspended this machine, or
-    /// ended a retirement of its log, and after which it has decided on these items.
+    /// The index in the membership log of the last change that added or suspended this machine, and
+    /// after which it has decided on these items.
     package internal(set) var decided: UInt64
     /// Whether the keychain is an older copy of itself, so that this machine doesn't know what it
     /// has acknowledged.

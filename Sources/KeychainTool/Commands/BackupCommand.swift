@@ -15,7 +15,8 @@ struct BackupCommand: ParsableCommand {
             has every secret in it, except those under an application password and those of items \
             of this device only. The latter can be restored only on this machine. Some items are \
             left out and listed, such as those that exist only while a passcode is set, and keys \
-            in hardware. `keychainctl restore --backup` restores the items; `keychainctl check \
+            in hardware. If only items are damaged, the file is created without them, and the exit \
+            status is 6. `keychainctl restore --backup` restores the items; `keychainctl check \
             --backup` checks whether a file is intact.
             """)
 

@@ -15,9 +15,10 @@ struct RotateCommand: ParsableCommand {
             which takes a while and temporarily doubles the keychain's disk space; programs can \
             read meanwhile.
 
-            A recovery code becomes invalid unless it is given, and so does a credential that was \
-            given neither here nor to the service: create them again. If a passcode is set, other \
-            programs are locked until they provide it.
+            A recovery code becomes invalid; if no passcode is set, the code can be given, and then \
+            stays valid. A credential that was given neither here nor to the service becomes \
+            invalid, too. Create them again. If a passcode is set, other programs are locked until \
+            they provide it.
 
             Folders “damaged-…” of earlier recoveries remain encrypted under the earlier keys; \
             they are listed.
