@@ -4,8 +4,9 @@
 //       process that exchanges messages between this keychain and the server, brings what the
 //       server has, and is trusted no more than the server.
 //   (2) What arrived is stored durably in the keychain before this machine acknowledges it in an
-//       entry that it sends to the server, except what is held back of a removed machine's log. If
-//       storing it fails, the session is given up, and everything is read again.
+//       entry that it sends to the server. Only versions in a removed machine's log may be
+//       acknowledged earlier: they are stored once the log was read up to the entry that the
+//       removal names. If storing fails, the session is given up, and everything is read again.
 //   (3) A change that has to be sent leaves the outbox only after the server has stored the entry
 //       that contains it.
 
@@ -240,8 +241,8 @@ package final class Synchronizer: SynchronizationAnswerer {
             state.clear()
             try begin(&state, with: entries, engine)
         }
-        // A session that has read the grants to the code without these keys doesn't read them
-        // again.
+        // The present session may have read the keys granted to the recovery code when it couldn't
+        // open them, and wouldn't read them again. A new session reads everything.
         session = nil
         guard var running = try begun(&session, engine) else { return }
         running.recover(with: keys)

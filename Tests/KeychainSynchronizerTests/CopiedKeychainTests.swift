@@ -15,9 +15,9 @@ import Testing
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "copied-\(UUID().uuidString)").path
 
-    /// The copy learns from a change of the members, and from nothing else, that this machine's log
-    /// has entries that it hasn't read.
-    @Test func `a copy that only reads follows changes of the members after 5 minutes`()
+    /// Only a change of the membership shows the copy that the log of its machine has entries that
+    /// it hasn't read.
+    @Test func `a copy that only reads follows changes of the membership after 5 minutes`()
         async throws
     {
         let copied = folder + "-copy"
@@ -45,7 +45,7 @@ import Testing
         let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
         server.hide { $0.contains(log) && !read.contains($0) }
 
-        // The clock has advanced by a second with the change.
+        // `set` has already advanced the clock, which both keychains share, by a second.
         for (seconds, isFollowed) in [(0, false), (298, false), (1, true)] {
             copy.clock.now += Double(seconds)
             try await copy.settle()

@@ -63,10 +63,10 @@ package struct StoreTiers: Sendable {
     /// are in it.
     package var indexes: [BlindIndex] { [guarded, open].compactMap { $0?.index } }
 
-    /// The indexes that a query has to search, at least one: that of the tier of its protection
-    /// class or, if the query has no class, those of the tiers that contain items. It is that of
-    /// the open tier if the keys of the guarded tier aren't available, or if no tier contains
-    /// items.
+    /// The indexes that a query has to search, at least one. Without the keys of the guarded tier,
+    /// this is always the index of the open tier. With them, a query for a protection class
+    /// searches the index of that class's tier. Any other query searches the indexes of the tiers
+    /// that contain items or, if none does, that of the open tier.
     func indexes(for query: ItemQuery, _ header: StoreHeader) -> [BlindIndex] {
         if let protection = query.protection, !isVersion1 {
             return [protection.tier == .open ? open.index : (guarded ?? open).index]
