@@ -1,7 +1,8 @@
 // Logs: the events that the service logs, and the format in which log lines reach standard error.
 //   (1) The log line of a request contains the operation, the names of attributes, the status, the
 //       duration and the peer. No log line contains a secret. None contains the value of an
-//       attribute, except that the line of a requested credential names it and its unit.
+//       attribute, except that the line about a credential that systemd requests names the
+//       credential and its unit.
 //   (2) Log lines are either text for people or JSON for programs.
 //   (3) The message is text of this service, with at most numbers and hashes in it. Data from
 //       others, such as a path, is in a field, quoted and escaped, so that neither lines nor fields

@@ -26,8 +26,8 @@ import Testing
 
     // MARK: When the service closes the connection
 
-    /// The service closes the connection either before or after it has received the request, and
-    /// carries out nothing.
+    /// The service announces that it closes the connection, either before or after it has received
+    /// the request. The announcement means that it carries out nothing.
     @Test(arguments: [false, true])
     func `a change that was not carried out is sent again`(_ isAfterRequest: Bool) throws {
         let carriedOut = Recorded<Int>()
@@ -158,7 +158,7 @@ import Testing
         arguments: [
             ("closes", [], false, Status.notAvailable),
             ("half a handshake", Array("keychain".utf8), false, .notAvailable),
-            ("a handshake without a socket", Handshake.random().bytes, false, .notAvailable),
+            ("a handshake that passes no socket", Handshake.random().bytes, false, .notAvailable),
             (
                 "another program", Array("SSH-2.0-OpenSSH_9.6 and more\r\n".utf8), false,
                 .notAvailable

@@ -1,5 +1,6 @@
 // HookedStore: a server that does something before it reads or changes records, such as letting
-// another machine exchange data with it, or losing the connection. And one that refuses challenges.
+// another machine exchange data with it, or losing the connection. And one that refuses to
+// store the challenges that members send to joiners.
 
 import KeychainRelay
 import SynchronizationTestSupport
@@ -76,7 +77,8 @@ final class HookedStore: RecordStore {
     }
 }
 
-/// A server that takes up to ten challenges, and claims each time that it has another one.
+/// A server that refuses to store challenges: it claims each time that it stores another one
+/// already. `challenges` are the first ten; further ones fail as if it couldn't be reached.
 final class OccupiedStore: RecordStore {
     private let server: MemoryStore
     private let taken = Mutex<[[UInt8]]>([])

@@ -1,6 +1,8 @@
-// ImportedFileTests: exports of other programs, in the formats of these programs.
-// The sources of the formats are RFC 4180, exports of KeePassXC 2.7 and Chrome, the user guide of
-// the AWS CLI, docker's config.json, and the output of `security dump-keychain -d` on macOS.
+// ImportedFileTests: exports of other programs, in the formats of these programs, and the output of
+// `keychainctl export json`.
+// The sources of the other formats are RFC 4180, exports of KeePassXC 2.7 and Chrome, the user
+// guide of the AWS CLI, docker's config.json, and the output of `security dump-keychain -d` on
+// macOS.
 
 import Foundation
 import KeychainCore
@@ -70,8 +72,8 @@ import Testing
          {"class": "internet", "server": "h", "account": "b", "protocol": "https", "port": 443,
           "path": "/p", "data": ""}]
         """#
-    /// Four items of one service: in the groups g and h, synchronizable in the group h, and a
-    /// repetition of the first item.
+    /// Four items of one service: one in the group g, one in the group h, a synchronizable one in
+    /// the group h, and a repetition of the first item.
     private static let repeated = #"""
         [{"class": "generic", "service": "db", "group": "g", "synchronizable": false,
           "data": "eA=="},
@@ -104,7 +106,7 @@ import Testing
             (.json, "[]", []),
             (.json, repeated, ["db=x", "db=y", "db=x"]),
         ] as [(ImportSource, String, [String])])
-    func `secrets in exports of other programs are imported`(
+    func `secrets in exports of other programs and of keychainctl are imported`(
         _ source: ImportSource, _ text: String, _ items: [String]
     ) throws {
         let read = try source.items(in: Array(text.utf8), named: "f", service: "s")

@@ -70,10 +70,11 @@ package struct Report: Encodable {
         if !peers.isEmpty { lines += PeerFigures.table(peers) + [""] }
         lines.append(
             "Figures are medians over rounds in which a figure and its floor are measured in "
-                + "turn. A time is the time of one call. A limit is MISSED if three of four "
-                + "rounds miss it; if fewer rounds miss it but the median does, the result is "
-                + "within noise. A figure that was counted or measured once has no noise. An aim "
-                + "has not been reached yet; missing it is not a failure.")
+                + "turn. A time is the time of one call. A limit is MISSED if at least three "
+                + "quarters of the rounds miss it; if fewer rounds miss it but the median does, "
+                + "the result is within noise. A figure that was counted or measured once has no "
+                + "noise. An aim is a stricter limit that has not been reached yet; missing it is "
+                + "not a failure.")
         lines += remarks
         lines += leftOut.map { "Left out: \($0)" + ($0.hasSuffix(".") ? "" : ".") }
         if !unmeasured.isEmpty {
