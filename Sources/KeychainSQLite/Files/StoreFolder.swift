@@ -187,8 +187,8 @@ extension StoreFolder {
     }
 
     /// Records for every process that the log was found damaged. If this fails, for example because
-    /// the disk is full or read-only, the next process that recovers the log detects the damage
-    /// again.
+    /// the disk is full or read-only, the next process that rebuilds the log's index detects the
+    /// damage again.
     static func noteDamagedLog(besideDatabaseAt path: String) {
         let folder = StoreFolder(ofFileAt: path)
         try? folder.createEmpty(.damagedLog)
@@ -196,7 +196,7 @@ extension StoreFolder {
     }
 }
 
-/// Observes the files of the current task, in tests.
+/// Lets a test run code when the current task creates, renames or removes a file or a folder.
 package enum FileProbe {
     /// Called after each call of `SystemCalls` that may create, rename or remove a file or a
     /// folder.

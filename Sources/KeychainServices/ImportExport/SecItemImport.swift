@@ -48,7 +48,9 @@ internal import SwiftASN1
 ///   - `errSecUnsupportedFormat`: the format or its encryption is not supported, or decryption
 ///     requires more work than the limit documented at ``SecPKCS12Import(_:_:_:)``. The unsupported
 ///     formats are `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`,
-///     `formatWrappedSSH`, `formatWrappedLSH` and `formatNetscapeCertSequence`;
+///     `formatWrappedSSH`, `formatWrappedLSH` and `formatNetscapeCertSequence`. The status is
+///     the same for a PEM block whose label names none of the kinds of data that can be imported,
+///     such as `CERTIFICATE REQUEST`;
 ///   - `errSecDecode`: the data is damaged, contains a key of an unsupported kind, or is not
 ///     recognized although the caller stated a format or the file name indicates one;
 ///   - `errSecPassphraseRequired`: the data is encrypted, and no passphrase was passed;

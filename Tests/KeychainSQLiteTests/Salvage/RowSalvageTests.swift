@@ -1,4 +1,5 @@
-// RowSalvageTests: rows salvaged from undamaged files that SQLite wrote.
+// RowSalvageTests: rows and keybags salvaged from files that SQLite wrote. Most of the files are
+// undamaged; two tests change some of the bytes.
 
 import Foundation
 import KeychainSQLite
