@@ -30,7 +30,8 @@ let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let package = Package(
     name: "Tutorials",
     platforms: [.macOS(.v15)],
-    // The traits are those of the other examples, so that all examples share one build.
+    // The traits are those of Examples/GenericKeys and Examples/Systems, so that one build serves
+    // all three packages.
     dependencies: [.package(path: "../..", traits: ["TPM", "NSStringHashing"])],
     targets: [
         // The articles "Keep a token" (Keychain) and "Test code that uses the keychain"

@@ -145,8 +145,9 @@ import Testing
             #expect(try isFoundAtOnce(query) == (account == "short"), "\(account)")
         }
         // 1000 items of another group have the same server and account as the item of G1. The index
-        // has all of them in the order of their labels, which are random, and an immediate look-up
-        // reads only the first 16. The item of G1 is among these with a probability of 1 in 60.
+        // orders all of them by a keyed hash of the rest of their primary keys, so their order is
+        // random, and an immediate look-up reads only the first 16. The item of G1 is among these
+        // with a probability of 1 in 60. Another port puts it into another place.
         var attributes: [Attribute: AttributeValue] = [
             .server: .string("server"), .account: .string("account"),
         ]

@@ -29,7 +29,8 @@ final class Floor {
     private let key = SymmetricKey(size: .bits256)
     private let rest = Data(Sample.choice(of: restByteCount, from: 256).map { UInt8($0) })
 
-    /// Creates a database with the first `count` items of the sample.
+    /// Creates a database with the first `count` items of the sample, and with `logLengthCommits`
+    /// other rows.
     init(path: String, count: Int) throws {
         self.path = path
         // SAFETY: the connection and its statements stay open as long as this object lives.
