@@ -63,13 +63,13 @@ final class LogQueue: Sendable {
 
     func add(_ line: String) {
         let begins = state.withLock { state in
-            guard state.byteCount + line.utf8.count <= Self.byteLimit else {
+            if state.byteCount + line.utf8.count <= Self.byteLimit {
+                if state.lostCount > 0 { state.append(loss(state.lostCount)) }
+                state.lostCount = 0
+                state.append(line)
+            } else {
                 state.lostCount += 1
-                return false
             }
-            if state.lostCount > 0 { state.append(loss(state.lostCount)) }
-            state.lostCount = 0
-            state.append(line)
             defer { state.isWriting = true }
             return !state.isWriting
         }

@@ -62,8 +62,8 @@ extension Session {
 
     /// Compares the keychain with the logs. Call this when all logs have been read to their ends.
     mutating func compare() throws(KeychainFailure) {
-        // What came and went is from entries that aren't needed any more, and that the server still
-        // has.
+        // Items that this session has stored from entries that later entries made unneeded. No log
+        // has them any more, so they were deleted.
         let gone = arrived.filter { replica.forget($0) }
         try apply(gone.map { .delete($0) })
         for (name, stamp) in uncompared where !gone.contains(name) {
@@ -71,7 +71,8 @@ extension Session {
                 replica.hold(name, stamp)
                 continue
             }
-            // The change is still in the outbox or is missing there, or its entry is void.
+            // The keychain's version is later than that of the logs, so this machine has yet to
+            // append it: it is in the outbox or was lost from it, or its entry became void.
             if stamp > held.stamp { replica.write(name, stamp) }
         }
         uncompared = [:]
@@ -87,8 +88,8 @@ extension Session {
 
     // MARK: To other machines
 
-    /// Removes the appended changes from the outbox. If no collected change waits then, collects
-    /// the next ones.
+    /// Removes from the outbox the changes that this machine doesn't have to append any more. If no
+    /// collected change waits then, collects the next ones.
     mutating func collect() throws(KeychainFailure) {
         let done = collected.filter { !isPending($0.value) }
         for entry in done.keys { collected[entry] = nil }

@@ -106,8 +106,8 @@ extension KeychainSession {
         guard let passcode = try givenPasscode() else {
             throw ControlFailure(
                 .locked,
-                "The item requires the passcode. Provide it with --passcode-fd, or run this "
-                    + "command at a terminal.")
+                "The item requires the passcode, and none was entered. Enter it at a terminal, or "
+                    + "provide it with --passcode-fd.")
         }
         return try keychain.perform(Authenticate(passcode: passcode))
     }

@@ -1,4 +1,4 @@
-// OldKeychain: keychains with a database of version 1, as a program of that version left them, in
+// OldKeychain: keychains in earlier formats, as a program of that time left them, in
 // Tests/KeychainSQLiteTests/Fixtures.
 
 import Foundation
@@ -27,7 +27,8 @@ package enum OldKeychain: String, CaseIterable, Sendable {
     }
 
     /// A keychain of version 2 whose keybag, header and rows are still of version 1. It has a
-    /// passcode and no log, and two items of the service `mail`: `a` with `secret a`, and `b`.
+    /// passcode and no log, and two items of the service `mail`: the account `a` with the secret
+    /// `secret a`, and the account `b` with another one.
     package static var withAuthenticatedPages: FolderImage {
         FolderImage(
             of: fixtures.deletingLastPathComponent().appending(path: "database-v2/keybag-v1")

@@ -1,5 +1,5 @@
-// Writers: the tasks of fault-writer that change a keychain. The loops acknowledge each change on
-// standard output after its commit.
+// Writers: tasks of fault-writer that change a keychain again and again. They acknowledge each
+// change of an item of their own on standard output, after its commit.
 
 import Foundation
 import KeychainEngine
@@ -41,7 +41,8 @@ func step(_ number: Int) -> (account: String, value: Data?) {
     return (account, Data("value \(number)\n".utf8) + padding)
 }
 
-/// The options for tests, with a folder for remembered verifications if one is given.
+/// The options for tests, with a folder that remembers until the machine boots that a
+/// keychain was verified, if one is given.
 func options(rememberingIn folder: String?) -> EngineOptions {
     var options = EngineOptions.testing
     options.freshness = folder.map { FreshnessOptions(folder: $0) }
@@ -112,7 +113,7 @@ struct WritingThreads {
     }
 }
 
-/// One of many processes that write to a keychain from its creation on.
+/// One of many processes that write to a keychain, which may not exist yet when they start.
 struct Crowd {
     let directory: String
     let worker: Int

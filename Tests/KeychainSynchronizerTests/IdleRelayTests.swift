@@ -326,7 +326,8 @@ import Testing
         #expect(observed.reads.subtracting(change.hasOwnLog ? [own] : []) == expected)
     }
 
-    @Test func `all logs, heads and requests of the circle are read once an hour`() async throws {
+    @Test func `all logs, heads and requests with join tokens are read once an hour`() async throws
+    {
         let standard = Relay.Timing()
         #expect(standard.interval == .seconds(60))
         #expect(standard.interval * standard.fullRoundCount == .seconds(3600))

@@ -10,7 +10,8 @@ import KeychainEngine
 package import KeychainCore
 import Synchronization
 
-/// The authenticator, the clock, and the proofs that are recent enough to be reused.
+/// The authenticator, the clock, and the latest proofs, which a context may reuse while they are
+/// recent enough for it.
 package struct AuthenticationEnvironment: Sendable {
     /// An environment that replaces all others for the duration of a task.
     @TaskLocal package static var current: AuthenticationEnvironment?

@@ -8,9 +8,9 @@ package enum Descriptor {
         isatty(descriptor) == 1
     }
 
-    /// Whether a descriptor was open when the program was started. By mistake, a caller can pass
-    /// the number of a descriptor that the program itself has opened. Such a descriptor is
-    /// recognized by its close-on-exec flag. An open standard descriptor always counts, even if
+    /// Whether a descriptor was open when the program was started. If a user names a
+    /// descriptor that wasn't open then, the program may have opened one with the same number
+    /// since. Such a descriptor is recognized by its close-on-exec flag. An open standard descriptor always counts, even if
     /// ``StandardStreams`` has replaced a closed one.
     ///
     /// - Returns: Whether it was open. If not, `errno` is `EBADF`.

@@ -1,12 +1,13 @@
 // Recovery: a new database with the items of a damaged one that can still be authenticated.
 //   (1) The damaged database and its log are neither deleted nor changed, but moved to a folder
-//       inside the keychain's folder. The keybag file is written again, and so is the device key
-//       file if one of the two copies of the key in it is damaged.
+//       inside the keychain's folder. The keybag file is written again if it differs from the
+//       keybag in the database, and the device key file if one of the two copies of the key in it
+//       is damaged.
 //   (2) The new database is complete and durable before it gets the name under which it counts as
 //       recovered. A recovery that is interrupted before that has changed nothing. One that is
 //       interrupted later is finished by the next recovery, which doesn't read the damaged files
-//       again. It first verifies the whole database with that name. If that database isn't sound,
-//       it is moved away, and the damaged files are read again.
+//       again. It first verifies the database with that name. If that database isn't sound, it is
+//       moved away, and the damaged files are read again.
 //   (3) Only rows whose tags verify become items, or, if the keys of their class aren't available,
 //       rows on a page whose tag verifies; each from the newest image of its page. A header
 //       confirms that they are the items of the last commit. If no header does, the report says so.
@@ -17,8 +18,9 @@
 //   (6) The new database's generation is above every generation that was seen.
 //   (7) The new database has format version 2, whatever the version of the damaged one: rows of
 //       version 1 are sealed again.
-//   (8) The new database is verified as a whole before a recovery reports success. Only a recovery
-//       that finishes an interrupted one does without the way in, and then verifies as much as the
+//   (8) The new database is verified as a whole before a recovery reports success. A recovery that
+//       finishes an interrupted one may be called without the passcode, or another way to unlock
+//       the keychain, if the damaged database had version 2. It then verifies as much as the
 //       available keys allow.
 
 import FoundationEssentials
@@ -38,7 +40,8 @@ package struct RecoveryReport: Hashable, Sendable {
     /// Rows that are set aside because no header shows whether they are items or were deleted, or
     /// because another item has their primary key.
     package var doubtfulItems: [ItemReference] = []
-    /// Whether a header vouches for exactly the recovered items together with the damaged ones.
+    /// Whether a header vouches for exactly the recovered items together with the damaged ones and
+    /// with those whose primary key another item has.
     /// Otherwise an item may be an earlier version, or may have been deleted since.
     package var isVerified = false
     /// Whether unknown items may have been lost, in this recovery or an earlier one. Every search
@@ -55,7 +58,7 @@ package struct RecoveryReport: Hashable, Sendable {
 
     /// Whether nothing is lost.
     package var isComplete: Bool {
-        // Without an unknown loss, the doubtful rows of a recovery have the primary keys of others.
+        // If the two counts are equal, no item was set aside. A continued recovery knows neither.
         !hasUnknownLoss
             && (isContinued
                 ? damagedItems.isEmpty && doubtfulItems.isEmpty
@@ -76,10 +79,11 @@ extension KeychainEngine {
     ///   - progress: Called now and then with the number of undamaged items found so far.
     /// - Returns: What was recovered, what was not, and where the damaged files are.
     /// - Throws: `interactionNotAllowed` if a required passcode is missing; `authFailed` if the way
-    ///   in is wrong, or if one is missing and no passcode is set; `param` if the keychain has none
-    ///   of this kind; `invalidKeychain` if the device key or the current keybag is missing;
-    ///   `notAvailable` while another process uses the keychain, or if the database is missing. In
-    ///   these cases no item is changed.
+    ///   in is wrong, or if one is missing and no passcode is set; `param` if the keychain has only
+    ///   ways in of other kinds; `invalidKeychain` if the device key or the current keybag is
+    ///   missing; `notAvailable` while another process uses the keychain, if the database is
+    ///   missing, or if a database of version 1 needs its passcode. In these cases no item is
+    ///   changed.
     package static func recover(
         directory: String, with way: WayIn?, options: EngineOptions = EngineOptions(),
         progress: (Int) -> Void = { _ in }
@@ -126,7 +130,8 @@ extension KeychainEngine {
             progress: progress)
     }
 
-    /// Whether `keychain.db.recovered` is a sound database of this keychain, as of its last commit.
+    /// Whether `keychain.db.recovered` is a sound database of this keychain. It must have all
+    /// commits that its own header counts.
     ///
     /// - Throws: `notAvailable` if the database isn't sound and there is no other to recover from;
     ///   other errors if it can't be determined whether the database is sound.

@@ -1,4 +1,4 @@
-// Store: an opened database with the keys that its structure needs.
+// Store: an opened database with the keys for its header and for the labels of its rows.
 //   (1) Every commit that changes the header increments its generation and is then recorded in the
 //       anchor. The commit that marks the database as replaced doesn't change the header.
 //   (2) When the database is opened, a header whose generation is lower than the one in the anchor,
@@ -328,7 +328,7 @@ package final class Store: Sendable {
     /// Makes sure that items that were not found don't exist.
     ///
     /// This costs one comparison if no damage was found. Otherwise the whole database is verified,
-    /// unless a verification has succeeded since damage was last recorded.
+    /// unless this function has verified it since damage was last recorded.
     /// - Throws: `notAvailable` if the log is damaged, or if this or an earlier verification found
     ///   a problem; errors in reading.
     package func requireSound() throws(KeychainFailure) {

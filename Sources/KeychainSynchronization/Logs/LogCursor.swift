@@ -31,7 +31,8 @@ package struct LogCursor: Hashable, Sendable {
     /// The number of entries that were skipped and are still needed, as far as is known.
     package var missingCount: UInt64 { skipped.reduce(0) { $0 + UInt64($1.count) } }
 
-    /// The index of the first entry after the last skipped one that is needed, as far as is known.
+    /// The index after that of the last entry that was skipped and is still needed, as far as is
+    /// known. 0: there is none.
     var endOfGaps: UInt64 { skipped.last?.upperBound ?? 0 }
 
     /// Continues at a later entry than the next one, since the entries in between were deleted. If
@@ -60,7 +61,7 @@ package struct LogCursor: Hashable, Sendable {
         let isBehindDeleted = skipped.last?.upperBound == entry.index
         guard isBehindDeleted || frame.previous.digest == head.digest else { throw .fork(name) }
         guard let known = circle.digest(at: frame.membership.index) else {
-            throw .gap("\(name), which refers to a later entry of the membership log")
+            throw .gap("\(name), which refers to an unread entry of the membership log")
         }
         guard known == frame.membership.digest else { throw .fork(name) }
         guard frame.membership.index >= self.known, frame.first >= first else {

@@ -10,7 +10,7 @@ enum VerificationText {
             case .unneeded: "there are no files to verify"
             case .verified: "yes, at \(moment)"
             case .verifiedHere:
-                "yes, at \(moment), by this process only (see XDG_RUNTIME_DIR)"
+                "yes, at \(moment), by this process only: nothing in XDG_RUNTIME_DIR records it"
             case .running: "not yet: verification is in progress"
             case .never:
                 "no, not since the machine booted, or since a killed process left the keychain's "

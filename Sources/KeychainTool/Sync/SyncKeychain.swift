@@ -28,7 +28,7 @@ struct SyncKeychain {
         self.session = session
     }
 
-    /// Closes the keychain after a change.
+    /// Closes the keychain, see ``KeychainSession/close()``.
     func close() { session.close() }
 
     // MARK: Messages
@@ -63,7 +63,8 @@ struct SyncKeychain {
     func machine() throws -> MachineDescription {
         guard let machine = MachineDescription(decoding: try send(.describe).message) else {
             throw ControlFailure(
-                .failure, "The keychain's answer can't be read: it has another version.")
+                .failure,
+                "The keychain's answer can't be read. It is from another version of this program.")
         }
         return machine
     }

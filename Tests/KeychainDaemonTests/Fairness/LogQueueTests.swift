@@ -45,6 +45,17 @@ import Testing
         #expect(written.last == "after\n")
     }
 
+    @Test func `the loss of a line that is too long is logged although no other line follows`() {
+        let written = DispatchSemaphore(value: 0)
+        let queue = LogQueue(loss: { "lost \($0)\n" }) { lines in
+            #expect(lines == "lost 1\n")
+            written.signal()
+        }
+        queue.add(String(repeating: "x", count: LogQueue.byteLimit + 1))
+        #expect(written.wait(timeout: .now() + 60) == .success)
+        queue.end(within: .seconds(60))
+    }
+
     @Test func `all log lines are written before the log queue ends`() {
         let written = Mutex<[String]>([])
         let queue = LogQueue(loss: { "lost \($0)\n" }) { lines in

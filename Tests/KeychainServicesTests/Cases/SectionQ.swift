@@ -106,7 +106,7 @@ let sectionQ: [Row] = [
         k.copy(cert(["validOn": NSNull()])).gives(-25300)
         k.copy(cert()).gives(0)
     },
-    Row(376, "a search for trusted certificates finds no self-signed certificate") { k in
+    Row(376, "a search for trusted certificates finds no untrusted self-signed one") { k in
         _ = try withSix(k)
         k.copy(cert(["trusted": true, "R.ref": true])).gives(-25300)
     },

@@ -27,9 +27,9 @@ public enum LGTVControlError: Error, LocalizedError, Equatable {
         case .noAnswer:
             "The television did not answer in time. Connect again."
         case .unreachable:
-            "The television is off, or has another address."
+            "The television is off, or has another address. Turn it on, and check the address."
         case .invalidAddress:
-            "The television's address is not valid."
+            "The television's address is not valid. Correct it."
         case .unexpectedAnswer(let status):
             "The television's answer was not understood (HTTP status \(status))."
         }

@@ -131,7 +131,7 @@ extension Home {
         #expect(try home.run(Home.connect).hasSuffix("[1]\n"))
         #expect(
             try home.run("tv-widget") == """
-                The television is off, or has another address.
+                The television is off, or has another address. Turn it on, and check the address.
                 The app is not connected; its last address is 127.0.0.1.
 
                 """)
