@@ -379,6 +379,7 @@ package struct Replica: Sendable {
     ///   since it read the logs.
     /// - Returns: The items that were deleted.
     package mutating func settle(isComplete: Bool = true) -> [Change] {
+        ledger.appendRepeated(except: unloadable)
         let hasAllGroups = circle.member(id)?.scope == .all
         // A version that can't be opened may be that of any item.
         let isOpened = isAllOpened || !hasAllGroups

@@ -231,6 +231,41 @@ import Testing
         #expect(try one.values()["a"] == "1")
     }
 
+    /// The machine was suspended before an entry was stored that repeats the items in older ones.
+    @Test func `the items in it stay although its machine stores a void entry that repeats them`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three", "four")
+        let (one, two, three, four) = (devices[0], devices[1], devices[2], devices[3])
+        try await two.setItems(30, byteCount: 200_000)
+        try three.set("a", "1")
+        for device in [three, two] { try await device.settle() }
+        try await two.remove(four)
+        let lost = server.losing(creationsOf: try await server.log(of: three))
+        _ = try? await three.relay(through: lost).settle()
+        for device in [one, two] { device.clock.now += 59 * Device.day }
+        try one.set("c", "1")
+        try await one.sendOnly(to: server)
+        try await one.signRemoval(of: two)
+        try await two.settle()
+        two.clock.now += 2 * Device.day
+        let relay = two.relay(through: server, absenceLimit: Device.absenceLimit)
+        for _ in 0..<3 { try await relay.settle() }
+        three.clock.now = two.clock.now
+        try three.restart()
+        for _ in 0..<3 { try await three.settle() }
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        one.clock.now = two.clock.now
+        try await one.settle()
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(try await server.membership().roster.lapseCount > 0)
+        #expect(try one.values()["a"] == "1")
+    }
+
     /// The machine returns, and can't append the item again.
     @Test func `it is compacted although its machine returns and makes an item local`()
         async throws

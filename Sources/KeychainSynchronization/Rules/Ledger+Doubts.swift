@@ -91,46 +91,6 @@ extension Ledger {
         return true
     }
 
-    /// Whether all that counted in the log of an absent machine is retired for good: every present
-    /// machine has acknowledged the copies. Before that, a machine that hasn't read them can sign a
-    /// removal that makes them void, and the log counts again.
-    package func isCopied(_ machine: MachineID) -> Bool {
-        guard let membership = roster.machines[machine] else { return false }
-        return membership.retired >= membership.closed && hasCopies(membership)
-    }
-
-    /// Whether every present machine has acknowledged the copies of what was retired of a log.
-    func hasCopies(_ membership: Roster.Membership) -> Bool {
-        var left = membership.retirements
-        var followed: Set<Roster.Retirement> = []
-        while let copies = left.popLast() {
-            guard followed.insert(copies).inserted else { continue }
-            // The copies may be retired, too.
-            let later = roster.machines[copies.signer]?.retirements.filter {
-                copies.copied <= $0.end
-            }
-            if let later, !later.isEmpty {
-                left += later
-                continue
-            }
-            let isAcknowledged = roster.members.allSatisfy {
-                $0 == copies.signer || !isPresent($0)
-                    || logs[$0]?.acknowledged[copies.signer] ?? 0 >= copies.copied
-            }
-            guard isAcknowledged else { return false }
-        }
-        return true
-    }
-
-    /// For each log with copies of retired ones, the last entry with copies.
-    var copied: LogIndexes {
-        var copied: LogIndexes = [:]
-        for retirement in roster.machines.values.flatMap(\.retirements) {
-            copied[retirement.signer] = max(copied[retirement.signer] ?? 0, retirement.copied)
-        }
-        return copied
-    }
-
     /// Whether a removed machine's log that was retired counts again, and an earlier session has
     /// read it or the copies. The server may not have the log any more. This doesn't mean that the
     /// keychain has the log's items: the copies may have been void already when they were read.
@@ -148,33 +108,6 @@ extension Ledger {
         roster.machines.contains { machine, membership in
             !roster.isRetired(machine) && hasReadLapsed(machine)
                 && logs[machine]?.head ?? 0 < membership.closed
-        }
-    }
-
-    /// Whether the logs of all absent machines are retired for good, see ``isCopied(_:)``, and so is
-    /// what was retired of present machines' logs while these were away.
-    var areAbsentCopied: Bool {
-        roster.machines.allSatisfy { machine, membership in
-            (isPresent(machine) || membership.retired >= membership.closed)
-                && hasCopies(membership)
-        }
-    }
-
-    /// Whether other machines may still make the copies of retired entries of this machine's own
-    /// log void.
-    var mayLoseCopies: Bool {
-        guard let own = roster.machines[me] else { return false }
-        return own.retired >= logs[me]?.first ?? 1 && !hasCopies(own)
-    }
-
-    /// The items in retired entries of this machine's own log whose current version only the logs
-    /// with the copies have, while these may become void.
-    var copiedElsewhere: Set<Bytes16> {
-        guard mayLoseCopies, let own = roster.machines[me] else { return [] }
-        let signers = Set(own.retirements.map(\.signer))
-        return retiredOwn.filter {
-            guard let held = items[$0] else { return false }
-            return !held.places.isEmpty && signers.isSuperset(of: held.places.keys)
         }
     }
 }

@@ -110,6 +110,8 @@ package struct Ledger: Hashable, Sendable {
     /// Items whose versions this machine's own log had in entries that were retired while the
     /// machine was away.
     var retiredOwn: Set<Bytes16> = []
+    /// Items in void entries of this machine's own log.
+    var voidOwn: Set<Bytes16> = []
     /// By item, the last entry in this machine's log that contains an outdated copy of it: an older
     /// version, or the same one that a later entry repeats.
     var outdated: [Bytes16: UInt64] = [:]
@@ -196,7 +198,7 @@ package struct Ledger: Hashable, Sendable {
     ) -> [Bytes16] {
         guard let log = logs[writer], index >= log.first else { return [] }
         let standing = roster.standing(of: writer, at: index, knowing: log.known(at: index))
-        if writer == me, standing == .retired { retiredOwn.formUnion(versions.keys) }
+        noteOwn(versions.keys, of: writer, standing)
         guard standing == .counts else { return [] }
         var taken: [Bytes16] = []
         for (name, stamp) in versions {
@@ -270,7 +272,7 @@ package struct Ledger: Hashable, Sendable {
             for (index, names) in log.items {
                 let standing = roster.standing(of: writer, at: index, knowing: log.known(at: index))
                 guard standing != .counts else { continue }
-                if writer == me, standing == .retired { retiredOwn.formUnion(names) }
+                noteOwn(names, of: writer, standing)
                 for name in names {
                     let wasCounting = items[name]?.places[writer] != nil
                     remove(name, from: writer)
