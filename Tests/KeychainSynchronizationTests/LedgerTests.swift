@@ -231,6 +231,33 @@ import Testing
         #expect(ledger.plan(compacts: false) == nil)
     }
 
+    /// This machine was suspended, has only now stored an entry that repeats its older one, and
+    /// can't append the item again. The third machine hasn't acknowledged the copy.
+    @Test func `a void entry stays while only it and a copy that may become void have an item`()
+        throws
+    {
+        let (third, second) = (MachineID(Bytes16(high: 0, low: 3)), Bytes16(high: 0, low: 8))
+        var roster = Roster(founder: other)
+        _ = roster.apply(.add(me), at: 2)
+        _ = roster.apply(.add(third), at: 3)
+        _ = roster.apply(.suspend(me, [me: 1]), at: 4)
+        _ = roster.apply(.retire(me, [me: 1, other: 5], signer: other), at: 5)
+        var ledger = Ledger(me: me, roster: roster)
+        _ = ledger.take(entry(me, 2, known: 3, first: 2, [name: stamp(1)]))
+        _ = ledger.take(entry(other, 5, known: 4, [name: stamp(1)]))
+        ledger.appendRepeated(except: [])
+        #expect(ledger.items[name]?.isPending == true)
+        ledger.abandon(name)
+        for value in 1...2 {
+            ledger.write(second, stamp(Double(value)))
+            let plan = try #require(ledger.plan(compacts: true, unloadable: [name]))
+            #expect(plan.first == 2)
+            ledger.append(plan, knowing: 5)
+        }
+        ledger.write(name, stamp(2))
+        #expect(ledger.plan(compacts: true)?.first == 4)
+    }
+
     /// The machine was removed, or was suspended and then returns.
     @Test(arguments: [true, false])
     func `a deletion stays until nothing in an absent machine's log can count again`(

@@ -59,9 +59,11 @@ extension Ledger {
         roster.machines[me].map { !hasCopies($0) } ?? false
     }
 
-    /// The items in retired entries of this machine's own log whose current version only the logs
-    /// with the copies have, while these may become void.
-    var copiedElsewhere: Set<Bytes16> { mayLoseCopies ? onlyCopied(retiredOwn) : [] }
+    /// The items in retired or void entries of this machine's own log whose current version only the
+    /// logs with the copies have, while these may become void.
+    var copiedElsewhere: Set<Bytes16> {
+        mayLoseCopies ? onlyCopied(retiredOwn.union(voidOwn)) : []
+    }
 
     /// Marks for appending what void entries of this machine's own log repeat and only the logs with
     /// the copies have, while these may become void. Such an entry may have made the retired ones
