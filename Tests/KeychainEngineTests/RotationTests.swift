@@ -65,6 +65,24 @@ import Testing
         #expect(try protections.map { try load("\($0)", from: keychain.engine) } == before)
     }
 
+    @Test func `a rotation proved by one credential keeps the credential of the service, too`()
+        throws
+    {
+        let (own, given) = ("0123456789abcdef", "fedcba9876543210")
+        var options = EngineOptions.testing
+        options.credential = { passcode(own) }
+        let keychain = try TemporaryKeychain(options: options)
+        for change in [
+            ChangeSlots(.add(.credential(passcode(own)))),
+            ChangeSlots(.add(.credential(passcode(given))), provedBy: .credential(passcode(own))),
+        ] {
+            _ = try keychain.engine.perform(change, as: keychain.caller)
+        }
+        #expect(try keychain.engine.rotate(provedBy: .credential(passcode(given))) == [])
+        try keychain.reopen()
+        #expect(keychain.engine.lockState == .unlocked)
+    }
+
     @Test func `setting a passcode rotates the keys, and changing or removing it doesn't`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)

@@ -76,9 +76,7 @@ extension KeyHierarchy {
         }
         let shown = [proof, credential.map { .credential($0) }].compactMap(\.self)
         for old in keybag.slots where !slots.contains(where: { $0.number == old.number }) {
-            guard let way = shown.first(where: { $0.kind == old.kind }) else { continue }
-            // A passcode has already opened its slot above. Opening it again would take long.
-            if old.kind != .passcode, try wrapper.open(old, with: way) == nil { continue }
+            guard let way = try first(of: shown, thatOpens: old) else { continue }
             let opening = old.opens.elements.compactMap { part in
                 (part == .tier ? tierKey : machineKey).map { (part, $0) }
             }
@@ -95,6 +93,17 @@ extension KeyHierarchy {
             ended: slotSummaries.filter { summary in
                 !slots.contains { $0.number == summary.number }
             })
+    }
+
+    private func first(
+        of ways: [WayIn], thatOpens slot: KeySlot
+    ) throws(KeychainFailure) -> WayIn? {
+        for way in ways where way.kind == slot.kind {
+            // A passcode has opened its slot already. Opening it again would take long.
+            if way.kind == .passcode { return way }
+            if try wrapper.open(slot, with: way) != nil { return way }
+        }
+        return nil
     }
 
     private static func unlocked(
