@@ -24,8 +24,8 @@ package struct CheckReport: Hashable, Sendable {
                         : "it can't be opened; `keychainctl purge` deletes it"))
         }
 
-        /// Whether the entry is about an earlier version, which is not among the counted items. The
-        /// text shows it, because the service's answer has no field for it.
+        /// Whether the entry is about an earlier version, which is not among the counted items.
+        /// This is derived from the text, because the service's answer has no field for it.
         package var isOfEarlierVersion: Bool { what.hasPrefix(Self.beginning) }
 
         private static let beginning = "an earlier version of "
@@ -41,7 +41,8 @@ package struct CheckReport: Hashable, Sendable {
     package var problems: [String] = []
     /// Database pages whose checksum was wrong.
     package var damagedPages: [UInt32] = []
-    /// The number of rows that this check has set aside.
+    /// The number of rows that this check has set aside; always 0 for the request
+    /// ``CheckKeychain``, which sets none aside.
     package var setAsideCount = 0
     /// Findings that are not damage but worth reporting.
     package var notices: [String] = []

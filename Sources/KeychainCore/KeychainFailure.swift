@@ -135,7 +135,9 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package static let misleadingIndex = damagedStore(
         "an index entry points to the wrong item")
 
-    /// The error if there is no database, and so nothing to recover.
+    /// The error if the database is missing. If its log still has content, a recovery can use the
+    /// log, and the error is ``damagedStore(_:change:)`` instead, unless the database is removed
+    /// while it is being opened.
     package static func missingDatabase(in folder: String) -> KeychainFailure {
         KeychainFailure(
             .notAvailable,

@@ -6,7 +6,8 @@ package struct VerificationState: Hashable, Sendable {
         case unneeded
         /// The keychain was verified since the machine started.
         case verified
-        /// The keychain was verified, but only this process knows it.
+        /// The keychain was verified, but other processes don't know it, because there is no usable
+        /// runtime folder in which to record it.
         case verifiedHere
         /// A verification is in progress.
         case running

@@ -5,9 +5,10 @@
 //   (2) In that case, the client recognizes the earlier success by the key: it has the value that
 //       the transaction puts. So two writes of the same value can both count as successful. Writes
 //       should put different values, as signed and encrypted values are.
-//   (3) If another writer replaced or deleted such a value before the next attempt, the write
-//       counts as failed, and the outcome has the current item, if there is one. No data is lost:
-//       the caller decides again, and compares with this item.
+//   (3) If an attempt without an answer was carried out, and another writer replaced or deleted its
+//       value before the next attempt, the write counts as failed, and the outcome has the current
+//       item, if there is one. No data is lost: the caller decides again, and compares with this
+//       item.
 //   (4) An attempt without an answer can be carried out late, as long as its comparison holds. Once
 //       the key has changed, a comparison with the revision of its last change never holds again; a
 //       comparison with its absence can hold again after the key is deleted.

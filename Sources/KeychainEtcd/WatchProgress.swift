@@ -2,7 +2,7 @@
 // continues.
 //   (1) The progress moves past a revision only after the program has received all of its events,
 //       or `compacted` in their place.
-//   (2) The events of keys that the program receives are of watched keys, in the order of their
+//   (2) The program receives puts and deletions only of watched keys, and in the order of their
 //       revisions. Any other event ends the connection.
 
 #if Synchronization

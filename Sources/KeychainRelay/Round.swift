@@ -229,8 +229,8 @@ struct Round {
         Data(entry.prefix(RecordLimits.entryByteCount))
     }
 
-    /// Deletes entries that are no longer needed, in rounds in which that may have changed. What
-    /// replaces them may be in the last entry of the machine's own log, so the server must have it.
+    /// Deletes entries that are no longer needed, once the server has shown the last entry of the
+    /// machine's own log, which may contain what replaces them.
     private mutating func tidy(
         _ demand: Demand, _ keys: RecordKeys, hasNews: Bool
     ) async throws {

@@ -71,8 +71,8 @@ package struct KeychainChoice: Hashable, Sendable {
     private static let decided = Mutex<KeychainChoice?>(nil)
 
     /// The choice of this process.
-    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a folder
-    ///   that other users can enter, and if another keychain would be opened, see (3) and (4).
+    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a foreign
+    ///   runtime folder, and if another keychain would be opened, see (3) and (4).
     package static func current() throws(KeychainFailure) -> KeychainChoice {
         try decided.withLock { decided throws(KeychainFailure) in
             if let choice = decided { return choice }
@@ -83,8 +83,8 @@ package struct KeychainChoice: Hashable, Sendable {
     }
 
     /// Decides from the context of a process.
-    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a folder
-    ///   that other users can enter, and if another keychain would be opened, see (3) and (4).
+    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a foreign
+    ///   runtime folder, and if another keychain would be opened, see (3) and (4).
     package init(_ context: ChoiceContext) throws(KeychainFailure) {
         if let value = context.variable(Self.variable) {
             let reason = "the variable \(Self.variable)"
@@ -173,9 +173,8 @@ package struct ChoiceContext: Sendable {
 
     /// The socket of this user's service. `nil` if there is none, or if a service that has ended
     /// left it behind.
-    /// - Throws: `param` if there is a socket in a folder that other users can enter, and if the
-    ///   service that has ended kept a different keychain from the one that this program would
-    ///   open.
+    /// - Throws: `param` if there is a socket in a foreign runtime folder, and if the service that
+    ///   has ended kept a different keychain from the one that this program would open.
     func userSocket() throws(KeychainFailure) -> (path: String?, isLeft: Bool) {
         switch runtimeFolder {
         case .none: return (nil, false)

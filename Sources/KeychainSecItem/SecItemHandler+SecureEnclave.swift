@@ -2,7 +2,7 @@
 // differences, the same code runs on every platform.
 //   (1) The functions return a key object, not the key's blob. The blob that this handler makes
 //       therefore contains the key's persistent reference or, before the key is stored, a random
-//       name. This handler holds the key object by its blob.
+//       name. This handler keeps the key object, and finds it again by this blob.
 //   (2) An OSStatus is passed on unchanged. An error of LocalAuthentication or CryptoTokenKit is
 //       mapped to the status that the SecItem functions return in the same situation, and an error
 //       of another domain to `internalError`.

@@ -1,7 +1,7 @@
 // SecItemHandler: carries out requests by calling the SecItem functions.
 //   (1) On Apple platforms this is the only handler outside of tests, and it calls the system's
-//       functions. On Linux it calls those of KeychainServices, and only test code contains it, so
-//       that the tests run the same code as on Apple platforms.
+//       functions. On Linux it calls those of KeychainServices, and only tests use it, partly
+//       through KeychainTesting, so that they run the same code as on Apple platforms.
 //   (2) Apple's SecItem functions return only a status, so on Apple platforms the cause of a
 //       failure is inferred from the status. On Linux, this package's functions also report the
 //       cause.
@@ -65,8 +65,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     #else
     private let keychain: @Sendable () -> ProcessConnection
 
-    /// Creates a handler for a keychain. `keychain` is called for every call of a function, of
-    /// which a request can take several.
+    /// Creates a handler for the keychain that `keychain` returns. It is called before every call
+    /// of a SecItem or SecKey function; a request can make several such calls.
     package init(_ keychain: @escaping @Sendable () -> ProcessConnection) {
         self.keychain = keychain
     }

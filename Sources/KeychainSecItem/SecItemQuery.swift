@@ -172,7 +172,7 @@ enum SecItemQuery {
     private static func control(
         _ protection: ProtectionClass, _ constraints: AccessConstraints
     ) throws(KeychainFailure) -> SecAccessControl {
-        // The core uses Apple's bit values.
+        // `AccessConstraints` uses Apple's bit values.
         let flags = SecAccessControlCreateFlags(rawValue: CFOptionFlags(constraints.rawValue))
         let control = SecAccessControlCreateWithFlags(
             nil, protection.code as CFString, flags, nil)

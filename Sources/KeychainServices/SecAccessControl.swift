@@ -211,10 +211,11 @@ extension LAContext {
     ///
     /// To use an item or key, the user proves presence as the access control requires, and is
     /// prompted for an application password if one is required and the context has none. Whether
-    /// the password is correct is known only when the item is used. To create an item or key, the
-    /// user's presence isn't required. If a new item requires an application password that the
-    /// context doesn't have, the user is prompted for it twice. A passcode must be set if it is
-    /// among the proofs that the access control accepts.
+    /// the password is correct is known only when the item is used.
+    ///
+    /// To create an item or key, the user's presence isn't required, but a passcode must be set if
+    /// the access control accepts the passcode as a proof. If the access control requires an
+    /// application password that the context doesn't have, the user is prompted for it twice.
     ///
     /// - Parameters:
     ///   - accessControl: The access control.

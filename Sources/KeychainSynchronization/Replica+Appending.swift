@@ -23,8 +23,7 @@ extension Replica {
     }
 
     package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
-        // A version in doubt has the same stamp, but no log has it, and it isn't pending. It is
-        // written like a new one.
+        // A version that is neither in a log nor pending is in doubt. It is written like a new one.
         if let held = ledger.items[name], held.stamp == stamp,
             held.isPending || !held.places.isEmpty
         {
@@ -42,8 +41,9 @@ extension Replica {
 
     /// Returns the next entry of this machine's log; `nil` if this machine isn't a member or has no
     /// circle key, or if there is nothing to append: no version that `load` returns, no grant, no
-    /// request for keys and no acknowledgement. Call ``confirm()`` when the server has the entry.
-    /// `load` returns an item's version in the keychain; `nil` if the keychain has none.
+    /// request for keys, no acknowledgement of logs or of a change that closed logs, and no older
+    /// entry to make unneeded. Call ``confirm()`` when the server has the entry. `load` returns an
+    /// item's version in the keychain; `nil` if the keychain has none.
     ///
     /// If `compacts` is set, the versions in older entries that are still needed are appended
     /// again, so that these entries can be deleted. If there is nothing else to append, versions

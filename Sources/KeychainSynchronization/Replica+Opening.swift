@@ -36,8 +36,10 @@ extension Replica {
         return taken.isEmpty ? [] : [.store(version)]
     }
 
-    /// Whether an entry is certain to be from before its writer's removal. A removed machine can
-    /// write its log anew, but not so that it leads to the entry that closed it.
+    /// Whether a version at this place needn't be held back: its writer is a member, or its entry
+    /// doesn't count, isn't needed, or is certain to be from before the writer's removal. A removed
+    /// machine can write its log anew, but that log doesn't lead to the entry that the removal
+    /// names.
     private func isConfirmed(_ place: SealedVersion.Place) -> Bool {
         guard circle.member(place.writer) == nil, let closed = circle.closed[place.writer],
             place.index <= closed.index, ledger.isNeeded(place.writer, place.index)
@@ -45,9 +47,9 @@ extension Replica {
         return confirmed[place.writer].map { place.index >= $0 } ?? false
     }
 
-    /// Records that a log was read up to the entry that closed it.
+    /// Records that a removed machine's log was read up to the entry that the removal names.
     mutating func confirm(_ writer: MachineID) {
-        // The entries before a gap may be others.
+        // The hash chain proves nothing about the entries before a gap.
         confirmed[writer] = cursors[writer]?.endOfGaps ?? 0
     }
 

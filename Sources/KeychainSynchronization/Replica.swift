@@ -51,9 +51,10 @@ package struct Replica: Sendable {
     /// Versions that can't be opened yet, by the identifier of the missing key.
     var unopened: [Bytes16: [Unopened]] = [:]
     /// From which entry on a removed machine's log is certain to be from before the removal, once
-    /// it was read up to the entry that closed it.
+    /// it was read up to the entry that the removal names.
     var confirmed: LogIndexes = [:]
-    /// The versions in other entries of removed machines' logs, by writer. They are held back.
+    /// By writer, the versions in removed machines' logs that are held back until ``confirmed``
+    /// includes their entries.
     var unconfirmed: [MachineID: [Unopened]] = [:]
     /// Items whose last version in this machine's own log was in an entry that was void when the
     /// version was opened.
@@ -166,9 +167,10 @@ package struct Replica: Sendable {
         return heads
     }
 
-    /// How far this machine has read each log, and a retired log up to where it was closed. Logs of
-    /// which it has missed entries are left out until it has decided on all items that no log
-    /// contains. The next session begins with this.
+    /// How far this machine has read each log. Logs of which it has missed entries are left out
+    /// until it has decided on all items that no log contains. For a retired log of a removed
+    /// machine, this is at least the head at which the log was closed, if ``Ledger/reached`` goes
+    /// that far. The next session begins with this.
     package var settledHeads: LogHeads {
         var heads = readHeads.filter {
             $0.key == id || $0.value.index <= ledger.reached[$0.key] ?? 0
@@ -369,7 +371,7 @@ package struct Replica: Sendable {
         // The server may have the entry that waits for its confirmation.
         guard ready?.plan.versions[name] == nil else { return }
         ledger.abandon(name)
-        // A log has the version that is current then. A new replica gives it to the keychain again.
+        // If a log has the version that is current now, a new replica gives it to the keychain.
         if ledger.items[name]?.places.isEmpty == false { unloadable.insert(name) }
     }
 

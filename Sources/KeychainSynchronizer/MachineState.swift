@@ -6,10 +6,10 @@
 //   (2) The private keys are written once. Nothing else here is secret, except the circle key and
 //       the group keys.
 //   (3) Several processes may have the same keychain open. None overwrites the state that another
-//       one has stored: each save names the revision that it replaces. Keys, heads, sightings and
-//       `decided` are merged. Of two processes that append to the machine's log, or sign a change
-//       of the members, the second one fails, and has to begin again with what the first one
-//       stored.
+//       one has stored: each save names the revision that it replaces. The circle key, group
+//       keys, heads, sightings and `decided` are merged. Of two processes that append to the
+//       machine's log, or sign a change of the members, the second one fails, and has to begin
+//       again with what the first one stored.
 
 import FoundationEssentials
 import KeychainCore
@@ -211,7 +211,7 @@ struct MachineState: Sendable {
         groupKeys += keys.filter { !known.contains($0.id) }
     }
 
-    /// Stores everything but the keys and the membership log.
+    /// Stores everything but the machine's private keys and the membership log.
     ///
     /// - Throws: ``otherProcess``, as ``refresh(in:)``, or if other processes have saved before
     ///   each of ten attempts.

@@ -148,10 +148,10 @@ extension Session {
     /// not even with all that the server shows of the membership log. A session that isn't current
     /// yet would wait in vain for the logs' next entries, so these logs count as rejected.
     private mutating func noteObstructedLogs(_ delivery: Delivery) {
-        // The relay reads a position again only after changes of the members, which it reads to
-        // their end. So a delivery without entries is what remains after everything that the server
-        // has at the demanded positions was delivered, unless these were still positions of this
-        // machine's own log.
+        // In one round, the relay delivers what is at a position again only after this session has
+        // taken changes of the members. So once it delivers no entries, the session was given all
+        // that the server has at these positions. But a delivery that answers the demand for this
+        // machine's own log says nothing about other logs.
         let (ends, own) = (Set(delivery.ends), replica.id.bytes)
         guard isRestored, !isCurrent, hasPassedOver, delivery.isMembershipEnd,
             delivery.entries.isEmpty, !ends.contains(where: { $0.machine == own })
@@ -229,9 +229,9 @@ extension Session {
         demand.logs =
             isRestored
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
-        // The founding entry is stored once the own log is read, any other change once the session
-        // is current: the server may have lost a part of the membership log, and a change of an
-        // earlier session may have to be signed again.
+        // The founding entry is stored once the own log is read, any other change only while the
+        // session may sign changes: the server may have lost a part of the membership log, and a
+        // change of an earlier session may have to be signed again.
         if let change = state.change,
             maySign || isRestored && change.index == 1,
             !isLeaving || !hasToAppend(entry)

@@ -36,7 +36,7 @@ struct Session: Sendable {
     /// The machines in ``rejected`` whose logs the server continues with a record that is not the
     /// next entry, or with an entry that refers to changes of the members that it doesn't show.
     var obstructed: Set<MachineID> = []
-    /// Whether an entry arrived that this session could not take.
+    /// Whether an entry arrived that could be decoded and that this session could not take.
     var hasPassedOver = false
     /// Whether the last entry of the membership log to arrive was rejected. While it is, no entry
     /// that knows of it is accepted.
@@ -108,8 +108,8 @@ struct Session: Sendable {
         self = session
     }
 
-    /// Whether this session signs changes of the members: it has read everything, and the others
-    /// have waited for this machine since before that.
+    /// Whether this session signs changes of the members: it has read everything, and since before
+    /// that, the others have kept their deletions until this machine has acknowledged them.
     var maySign: Bool { isCurrent && !isOutdated && replica.ledger.hasReturned }
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }

@@ -183,7 +183,8 @@ extension TestKeychain {
         attendance.person.withLock { $0.questions }
     }
 
-    /// The passcode, or an empty string if none is set or this object doesn't know it.
+    /// The passcode that this object set last, or an empty string if there is none. It is wrong if
+    /// the passcode was changed through `database`.
     fileprivate var enteredPasscode: String { state.withLock { $0.passcode } ?? "" }
 
     var authenticationEnvironment: AuthenticationEnvironment {
@@ -195,7 +196,7 @@ extension TestKeychain {
     }
 }
 
-/// The simulated user, and the user's recent proofs.
+/// The simulated user, and the user's recent proofs of presence.
 final class Attendance: Sendable {
     struct State {
         var person: TestKeychain.Person?

@@ -47,7 +47,7 @@ public final class TestKeychain: Sendable {
 
     let state: Mutex<State>
     let faults = FaultPlan()
-    /// The simulated user and the user's proofs.
+    /// The simulated user, and the user's recent proofs of presence.
     let attendance = Attendance()
     /// The subscribers to changes. They are kept across restarts.
     let subscribers = ChangeSubscribers()

@@ -28,9 +28,9 @@ public struct LAError: Error, Sendable {
         case userCancel = -2
         /// The user chose to enter the passcode, but it is not sufficient or not set.
         case userFallback = -3
-        /// On Apple platforms: the system canceled the prompt. This implementation uses the code
-        /// only for an `NSError` that is converted and has this code, an unknown code or another
-        /// domain.
+        /// On Apple platforms: the system canceled the prompt. Here, no authentication fails with
+        /// this code. It results only from converting an `NSError` that has this code, an unknown
+        /// code or another domain.
         case systemCancel = -4
         /// The keychain has no passcode. Set one first.
         case passcodeNotSet = -5
@@ -83,9 +83,9 @@ public struct LAError: Error, Sendable {
 
     /// Creates an error from an `NSError`, with its code and user information.
     ///
-    /// - Parameter error: An error of ``LAErrorDomain``. An error of another domain or with an
-    ///   unknown code becomes the underlying error of a ``Code/systemCancel``, which has its
-    ///   description. Apple's initializer stores any error unchanged.
+    /// - Parameter error: An error of ``LAErrorDomain``. For an error of another domain or with an
+    ///   unknown code, the result has the code ``Code/systemCancel``, the description of `error`,
+    ///   and `error` as its underlying error. Apple's initializer stores any error unchanged.
     public init(_nsError error: NSError) {
         self = ._unconditionallyBridgeFromObjectiveC(error)
     }
@@ -210,7 +210,8 @@ extension LAError: _ObjectiveCBridgeable {
     }
 
     /// Accepts any error. An error of another domain or with an unknown code becomes
-    /// `systemCancel`, but keeps its description, because the system canceled nothing.
+    /// `systemCancel`. It keeps its own description, because that of `systemCancel`, which says
+    /// that the system canceled a prompt, would be wrong.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         guard let source else { return LAError(.systemCancel) }
         var result: LAError?

@@ -73,7 +73,8 @@ package struct AuthenticatingHandler: RequestHandler {
         let purpose: AuthorizationPurpose
         var wrongPasswordCount = 0
 
-        /// Obtains the proofs that a failure requires, or another password if the user's was wrong.
+        /// Obtains the proofs that a failure requires, or asks for the application password again
+        /// if the user entered a wrong one.
         /// - Throws: The failure if it requires neither, or the reason that they can't be obtained.
         mutating func answer(
             _ failure: KeychainFailure, _ options: AuthenticationOptions,
@@ -106,8 +107,8 @@ package struct AuthenticatingHandler: RequestHandler {
             }
         }
 
-        /// Whether the request seals a new item, for which only a password is required. A failure
-        /// to open an existing item names that item.
+        /// Whether a failure is about sealing a secret, which requires only an application
+        /// password. In a request that both opens and seals, only a failure to open names an item.
         private func isToBeSealed(_ item: ItemReference?) -> Bool {
             switch purpose {
             case .use: false

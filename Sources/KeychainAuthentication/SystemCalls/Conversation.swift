@@ -146,16 +146,17 @@ final class Conversation {
         let end = ContinuousClock.now + .milliseconds(Self.grace)
         waitForClose(until: end)
         socket.close()
-        // A prompter that has closed its end exits a moment later, or stays. `waitpid` fails if
-        // this program reaps all its child processes elsewhere.
+        // A prompter may still run after it has closed its end. It is killed if it still runs at
+        // `end`. The loop also ends if `waitpid` fails, because another part of this program has
+        // already reaped the process.
         while waitpid(process, nil, WNOHANG) == 0 {
             if ContinuousClock.now >= end { kill(process, SIGKILL) }
             _ = Descriptor.wait(for: nil, until: nil, milliseconds: 1)
         }
     }
 
-    /// Waits until the prompter has closed its end, at most until `end` and for a limited number of
-    /// bytes that it still sends.
+    /// Waits until the prompter has closed its end, discarding what it still sends. Gives up at
+    /// `end`, or earlier if the prompter sends too many bytes.
     private func waitForClose(until end: ContinuousClock.Instant) {
         for _ in 0..<Assuan.longestLine {
             let left = Int32((end - .now) / .milliseconds(1))

@@ -1,7 +1,7 @@
 // Data+Fields: reads numbers and ranges of bytes at given offsets, and text, in place; appends
 // numbers.
-//   (1) If too few bytes are left, `uint32`, `uint64` and `text` return `nil`. `ends` returns
-//       `false` if the other bytes are more than these.
+//   (1) If too few bytes are left, `uint32`, `uint64` and `text` return `nil`. `ends(with:)`
+//       returns `false` if its argument is longer than the data.
 //   (2) The offset of `isZero` and the ranges of `copy` and `array` must lie within the bytes. This
 //       is checked, in release builds too: a buffer's own checks are for debug builds only.
 //   (3) Slices of `Data` cost more than the rest of opening a row. Nothing here creates one.

@@ -1,5 +1,5 @@
-// AdministrationRequests: requests about the passcode, lock and state of a keychain, to check it,
-// and about the statistics of its service.
+// AdministrationRequests: requests about a keychain's passcode, lock and state, and about the
+// statistics of its service; and the request that checks a keychain for damage.
 //   (1) All except `Authenticate`, `AcceptsGrant` and `HasPasscode` are permitted only to programs
 //       that may administer the keychain.
 

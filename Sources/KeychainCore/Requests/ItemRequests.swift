@@ -32,8 +32,8 @@ package struct AddItem: Request {
 }
 
 /// Adds all items, or none of them. The answer is the items as stored, with their data, in the same
-/// order. In place of an item that was not added because of ``NewItem/keepsExisting``, it has the
-/// existing item with the data of the request.
+/// order. For an item that was not added because of ``NewItem/keepsExisting``, it contains the
+/// existing item, but with the data of the request instead of the stored data.
 ///
 /// Throws `duplicateItem` if an item's primary key already exists, in the keychain or earlier in
 /// the list, and the item's ``NewItem/keepsExisting`` is not set.
@@ -105,6 +105,7 @@ package struct FindItems: Request {
 }
 
 /// Changes all matching items, or none of them. The answer is the number of items, at least 1.
+/// Through the SecItem functions, it can be 1 for several items.
 package struct UpdateItems: Request {
     package static let code = RequestCode.update
     package var query: ItemQuery
@@ -190,7 +191,8 @@ package struct PutItem: Request {
 }
 
 /// Deletes all matching items, or none of them. The answer is the number of items, at least 1. It
-/// includes the damaged rows that this request set aside instead of deleting them.
+/// includes the damaged rows that this request set aside instead of deleting them. Through the
+/// SecItem functions, it can be 1 for several items.
 package struct DeleteItems: UnauthorizedRequest {
     package static let code = RequestCode.delete
     package var query: ItemQuery

@@ -37,7 +37,7 @@ package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
     var effort: RequestEffort { get }
 
     /// Whether the request used, or may have used, keys that a lock erases, as far as its answer
-    /// shows. The keychain then counts as in use.
+    /// shows. If so, a service that locks an unused keychain waits for the whole time again.
     func usedUnlockedKeys(_ answer: Answer) -> Bool
 
     /// Calls the executor's overload for this request.

@@ -20,7 +20,7 @@ package struct UnlockWith: GeneralRequest {
     }
 }
 
-/// Lists all key slots by number.
+/// Lists all key slots, ordered by their numbers.
 package struct ListSlots: GeneralRequest {
     package static let code = RequestCode.slots
 

@@ -113,7 +113,7 @@ extension AuditFolder {
     ) throws(KeychainFailure) -> AuditPosition? {
         let bytes = try? SecretBytes(
             readingFrom: descriptor.number, atMost: AuditPosition.byteCount)
-        // A file that is longer than an anchor (EFBIG) could be read, and is damaged.
+        // EFBIG means that the file is longer than an anchor. It is reported as damaged below.
         if bytes == nil, errno != EFBIG { throw failure("read the audit's anchor") }
         if bytes?.count == 0 { return nil }
         guard let position = bytes.flatMap({ AuditPosition($0) }) else {

@@ -1,7 +1,8 @@
 // AuditRecord: one line of an audit, in the format of Documentation/Formats/audit-v1.md.
 //   (1) A field contains no space and no line end, whatever the name of a program is.
 //   (2) No field contains the name or an attribute value of an item, with one exception: the record
-//       of a credential names the unit, which is also the item's service.
+//       of systemd's request for the credential of a unit contains the unit's name, which is also
+//       the item's service.
 
 package import KeychainCore
 
@@ -13,7 +14,8 @@ package struct AuditRecord: Hashable, Sendable {
     /// The user id of the client.
     package var user: UInt32
     package var process: Int32
-    /// The service's identification of the client program; empty for the service itself.
+    /// The service's identification of the client program; for a request by systemd, the unit's
+    /// name. Empty for the service itself.
     package var identity: String
     package var operation: String
     /// `nil` if the operation is not about items, or the class is unknown.
@@ -21,7 +23,7 @@ package struct AuditRecord: Hashable, Sendable {
     /// Apple's status code of the answer. In the service's own records, its meaning depends on the
     /// operation.
     package var result: Int64
-    /// The items that were returned, changed or deleted.
+    /// The labels of the items that were returned, added, changed or deleted.
     package var items: [Bytes16]
     /// The number of further items beyond those in ``items``.
     package var unnamedItemCount = 0
@@ -106,8 +108,8 @@ package struct AuditRecord: Hashable, Sendable {
     // MARK: Fields
 
     /// Encodes a field. Graphic ASCII except the percent sign stays as it is, and any other byte
-    /// becomes % and two digits. An empty field becomes a hyphen, and a hyphen alone becomes %2d. A
-    /// field is cut off after ``identityByteLimit`` bytes.
+    /// becomes % and two digits. An empty field becomes a hyphen, and a hyphen alone becomes %2d.
+    /// Only the first ``identityByteLimit`` bytes of the text are encoded.
     private static func escaped(_ text: String) -> String {
         if text.isEmpty { return "-" }
         if text == "-" { return "%2d" }

@@ -204,8 +204,8 @@ package struct AuditVerification {
     // MARK: The end
 
     private mutating func conclude() {
-        // The keys of missing records are derived only up to the anchor's: a number that was noted
-        // elsewhere can be any.
+        // The keys of missing records are derived only up to the anchor's number. The number in the
+        // expected note is not checked and can be too large for that.
         let next = position?.next ?? 1
         let last = max(next - 1, expected?.count ?? 0)
         if cursor.number <= last { findings.append(.missing(cursor.number...last)) }

@@ -69,8 +69,8 @@ extension KeyHierarchy {
     /// Adds a recovery code or a credential. A recovery code replaces an earlier recovery code, and
     /// opens all keys that require more than the device key. The proof is an existing way in,
     /// required if the guarded tier has one. Throws `param` if a recovery code would open nothing,
-    /// or if there are too many slots, and `notAvailable` if the keychain is bound to another
-    /// machine and the proof of a new recovery code doesn't open the machine key.
+    /// or if there are too many slots. Throws `notAvailable` if a recovery code or the first way in
+    /// is added on another machine, unless the required proof opens the machine key.
     package func adding(
         _ way: WayIn, provedBy proof: WayIn?, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {

@@ -27,7 +27,8 @@ extension KeyHierarchy {
     ///   - proof: A way in, required if there is one. It must be the passcode if one is set.
     ///   - new: The first way in, if the keychain has none.
     ///   - classes: The classes whose class keys are kept as retired keys.
-    ///   - credential: A credential to keep as well, if it opens a slot.
+    ///   - credential: A credential to keep as well, if it opens a slot. Ignored if the proof is a
+    ///     credential.
     ///   - cost: The cost for the passcode's slot.
     ///   - now: The time in seconds since 2001-01-01.
     /// - Returns: The new key hierarchy, the unlocked tier before and after the rotation, and the

@@ -89,8 +89,8 @@ package struct KeyHierarchy: Sendable {
     /// - Throws: `invalidKeychain` if the keybag was created with another device key, or was
     ///   altered.
     ///
-    /// `previous` is an earlier keybag of the same machine. If it has the same machine slot, its
-    /// machine key is used without accessing the chip.
+    /// `previous` is the hierarchy of an earlier keybag of this keychain, opened on this machine.
+    /// If it has the same machine slot, its machine key is used without accessing the chip.
     package init(
         _ keybag: Keybag, deviceKey: SecretBytes, machine: Machine = .unidentified,
         after previous: KeyHierarchy? = nil

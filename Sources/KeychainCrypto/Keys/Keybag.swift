@@ -162,7 +162,7 @@ package struct Keybag: Hashable, Sendable {
 package enum KeyName: Hashable, Sendable {
     /// Computes the labels of the blind index.
     case indexKey(Tier)
-    /// Authenticates the header, the rows and the anchor.
+    /// Authenticates the store's header, rows and file `anchor`.
     case integrityKey(Tier)
     /// Wraps row keys.
     case classKey(ProtectionClass)

@@ -2,8 +2,8 @@
 // AES-256-GCM with an empty plaintext.
 //   (1) The key is derived from the device key and the salt of the file. A page of another file
 //       therefore fails authentication.
-//   (2) Every tag has a random nonce of 96 bits. The format limits the number of tags under one key
-//       to 2^32; the tags are not counted.
+//   (2) Every tag has a random nonce of 96 bits. The format permits at most 2^32 tags under one
+//       key. No code enforces this limit, which is some 300 million commits.
 //   (3) Copies of the key in the crypto library's memory are erased, see `MemoryScrubber`.
 
 import Crypto

@@ -161,8 +161,8 @@ struct KeyedHash: Sendable {
         }
     }
 
-    /// These overwrite what is left of the last block. They are one byte too few to fill another
-    /// block.
+    /// A last block that was only partly filled is filled with these and hashed, which overwrites
+    /// the state and the block. They are one byte too few to fill another block.
     private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount - 1)
 }
 

@@ -8,10 +8,10 @@ package enum Descriptor {
         isatty(descriptor) == 1
     }
 
-    /// Whether a descriptor was open when the program was started. If a user names a
-    /// descriptor that wasn't open then, the program may have opened one with the same number
-    /// since. Such a descriptor is recognized by its close-on-exec flag. An open standard descriptor always counts, even if
-    /// ``StandardStreams`` has replaced a closed one.
+    /// Whether a descriptor was open when the program was started. If a user names a descriptor
+    /// that wasn't open then, the program may have opened one with the same number since. Such a
+    /// descriptor is recognized by its close-on-exec flag. An open standard descriptor always
+    /// counts, even if ``StandardStreams`` has replaced a closed one.
     ///
     /// - Returns: Whether it was open. If not, `errno` is `EBADF`.
     package static func isInherited(_ descriptor: Int32) -> Bool {

@@ -211,7 +211,7 @@ final class AuditTrail: Sendable {
         if opening.hasGap {
             log.problem(
                 "records of the audit are missing",
-                reason: "The file is shorter than its anchor says.")
+                reason: "A file is missing or shorter than the audit's anchor says.")
         }
         if opening.removedByteCount > 0 {
             log.note(
@@ -225,7 +225,8 @@ final class AuditTrail: Sendable {
         if let position = state.writer?.position { note("audit: continued", position) }
     }
 
-    /// The position is also logged, so that a later restore of an older audit is noticed.
+    /// Logs the position. Whoever compares an audit with the log notices if an older one was put
+    /// back.
     private func note(_ what: String, _ position: AuditPosition) {
         log.note("\(what), \(position.next - 1):\(position.head.short)")
     }

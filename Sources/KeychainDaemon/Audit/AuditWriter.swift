@@ -223,9 +223,8 @@ struct AuditWriter: Sendable {
     ) throws(KeychainFailure) -> OwnedDescriptor {
         let file = folder.file(position.chain, from: position.next)
         let header = AuditFolder.header(of: file, after: position.head)
-        // An existing file with this name can be overwritten. It contains no acknowledged record:
-        // either no record with that number was written, or the file was begun and the anchor
-        // doesn't include it.
+        // An existing file with this name can be overwritten: the anchor includes none of its
+        // records.
         guard
             let descriptor = Files.open(
                 file.path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, mode: 0o600),

@@ -9,8 +9,8 @@
 //       writes to the store.
 //   (5) If the service closes a connection without an error, the last message says that requests
 //       without an answer were not carried out. A client that has sent a request meanwhile can
-//       repeat it over another connection. At its end, the service cuts off slow clients without
-//       this message.
+//       repeat it over another connection. A client that doesn't receive its answers in time is
+//       cut off without this message.
 //   (6) Events are sent in batches, one at a time. Those that occur while a batch is sent are part
 //       of the next batch. An event replaces a waiting one of the same request, so the number of
 //       subscriptions and requests bounds the queue.

@@ -102,7 +102,7 @@ final class ListeningSocket: Sendable {
         }
         guard status.mode & (isForEverybody ? 0o022 : 0o077) == 0 else {
             throw ServiceFailure(
-                "The folder of the socket, \(folder), is open to other users. Run "
+                "The folder of the socket, \(folder), gives other users too many rights. Run "
                     + "`chmod \(isForEverybody ? "755" : "700") \(folder)`, or choose another one.")
         }
     }

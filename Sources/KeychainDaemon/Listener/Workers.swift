@@ -153,7 +153,7 @@ final class Workers: Sendable {
         }
     }
 
-    /// The maximum size in bytes of a frame that is decoded before a thread is chosen.
+    /// The maximum size in bytes of a frame that is decoded on the event loop.
     private static let lookUpByteLimit = 4096
 
     private static func outcome(of message: ReceivedMessage, in session: PeerSession) -> Outcome {

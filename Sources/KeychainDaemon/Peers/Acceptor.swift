@@ -1,6 +1,6 @@
 // Acceptor: the thread that accepts connections and identifies the callers.
 //   (1) The thread waits for all callers at once. A caller that doesn't answer delays no other
-//       caller, as long as its user is below the limits in (3) and (5).
+//       caller. The limits in (3) and (5) apply to each user separately.
 //   (2) The thread reads no files: other threads find out which program a process runs. A file
 //       system that hangs delays only its own caller.
 //   (3) If a user has reached the maximum number of handshakes, the oldest one is ended to make
@@ -50,7 +50,7 @@ final class Acceptor: Sendable {
     private let found = Mutex<[(caller: UInt64, identity: Result<Identity, PeerRefusal>)]>([])
 
     /// - Parameters:
-    ///   - listener: A non-blocking listening socket. The caller keeps the ownership.
+    ///   - listener: A non-blocking listening socket. The acceptor doesn't close it.
     ///   - rules: Who is accepted, and the limits.
     ///   - run: Runs work of a party on another thread.
     ///   - onPeer: Receives each identified peer with its connection.

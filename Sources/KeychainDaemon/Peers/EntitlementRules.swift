@@ -182,8 +182,8 @@ struct EntitlementRules: Sendable {
             return Entitlements(
                 accessGroups: .withoutEntitlements(executable: program.path))
         }
-        // Any program of the user could have written this file. The program doesn't get the default
-        // group instead, because it would then miss the items that it has stored.
+        // Otherwise, any program of the user could have written this file. The default group isn't
+        // granted instead, since the program would then miss the items that it has stored.
         guard TrustedFile.isRoots(path), TrustedFile.isRoots(program.path) else {
             throw .missingEntitlement(
                 "The keychain service gives \(quoted(program.path)) no access: the entitlements "

@@ -4,7 +4,8 @@
 //   (2) An error in the registry never widens a program's access. While a file can't be trusted or
 //       decoded, a program that no other file names gets no access, since the faulty file may be
 //       about it. While the folder can't be listed, or a file in it can't be read for lack of
-//       descriptors or memory, the entries that were read last apply in the same way.
+//       descriptors or memory, the entries that were read last apply, and a program that they
+//       don't name gets no access.
 //   (3) The content of a file is cached under the file's identity, which changes with the content.
 
 import FoundationEssentials

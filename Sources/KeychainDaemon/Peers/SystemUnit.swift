@@ -20,7 +20,7 @@ enum SystemUnit {
         return line.map { String($0.dropFirst("0::".count)) }
     }
 
-    /// The name of the unit: the first component below system.slice, and slices in it, that ends in
+    /// The name of the unit: the component after system.slice and any slices in it, if it ends in
     /// `.service`. Further components are cgroups inside the unit.
     static func name(inPath path: String) -> String? {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()

@@ -8,7 +8,8 @@ import KeychainCore
 import KeychainWire
 
 struct FrameAssembler {
-    /// The maximum size in bytes of each message whose header is still incomplete.
+    /// The maximum size of a message in bytes. A new value doesn't apply to a message whose header
+    /// is complete.
     var limit: Int
     private var header: [UInt8] = []
     /// The size of the current message, once its header is complete.

@@ -28,7 +28,7 @@ extension Sockets {
     }
 
     /// Lets a socket accept a number of bytes before the peer receives any, as far as the kernel
-    /// permits: up to twice `net.core.wmem_max`, with the kernel's own structures.
+    /// permits: up to twice `net.core.wmem_max`, including the kernel's own structures.
     static func setSendBuffer(_ byteCount: Int32, of socket: OwnedDescriptor) {
         var value = byteCount
         // SAFETY: the value is read within the call.

@@ -33,7 +33,7 @@ extension BackupSource {
     private static let lineLimit = 256 << 20
 
     /// Reads the whole file and passes the entries to `visit` in order.
-    /// - Returns: The head, the end, and the SHA-256 of the content.
+    /// - Returns: The head, the end, and the SHA-256 of the decrypted content.
     func read(
         on machine: Machine, _ visit: (BackupEntry) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) -> (head: BackupHead, end: BackupEnd, digest: [UInt8]) {

@@ -21,7 +21,8 @@ package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     /// The item is *this device only*, and the item or the keychain is bound to another device, or
     /// to a chip that can't be used now.
     case otherMachine
-    /// The item is sealed with an application password, for another keychain or reference.
+    /// The item is sealed with an application password, which opens it only in another keychain or
+    /// under another reference.
     case applicationPassword
     /// The item requires the passcode, and none is set.
     case passcodeNeeded

@@ -23,8 +23,8 @@ package enum BackupRestoreMode: Hashable, Sendable {
 package struct BackupRestoration: Sendable {
     package internal(set) var summary = BackupSummary()
     package internal(set) var added: [BackupName] = []
-    /// Items whose version in the keychain was older. When replacing, also items whose deleted
-    /// version had a later modification date.
+    /// Items whose version in the keychain was older. When replacing, also items whose version in
+    /// the keychain was newer.
     package internal(set) var updated: [BackupName] = []
     /// The number of items whose version in the keychain was kept: it has the same date as in the
     /// backup or a later one, is a hardware key, or can be read only on another machine.

@@ -2,8 +2,8 @@
 //   (1) A request opens an item's secret only if it satisfies the item's constraints. Reading
 //       attributes and deleting require nothing; a change requires the same as opening. The blob of
 //       a hardware key isn't under constraints. Backups, checks and rotations of the keys open
-//       every secret without satisfying constraints, but not the encryption with an application
-//       password.
+//       every secret, whatever its constraints. A secret that is encrypted with an application
+//       password stays encrypted with it.
 //   (2) An application password is checked by decrypting with it, never by comparing.
 //   (3) An item gets a constraint that requires presence or the passcode only while a passcode or
 //       another way to unlock the keychain is set.
@@ -194,7 +194,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Refuses attributes that no reader would accept for the class.
+    /// Refuses an attribute that the class doesn't have, or a value of the wrong type. A row with
+    /// either could never be read again.
     func checkAttributes(_ record: ItemRecord) throws(KeychainFailure) {
         if let misfit = record.misfit {
             throw .param(

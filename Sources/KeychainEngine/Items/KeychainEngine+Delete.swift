@@ -2,8 +2,8 @@
 //   (1) Some rows are deleted without being opened. If labels alone, including that of the group,
 //       decide which rows match, a locked row with these labels is deleted, provided that no
 //       tombstone can be needed. If labels alone decide, or the query names the row's reference, a
-//       row bound to another machine is deleted, unless a tombstone is required, and a damaged row
-//       is set aside. Every other row is opened before it is deleted.
+//       damaged row is set aside, and a row bound to another machine is deleted, or makes the
+//       deletion fail if a tombstone is required. Every other row is opened before it is deleted.
 //   (2) A deletion that encounters any other locked row, or a row with columns of the wrong kind,
 //       fails and changes nothing. It skips other damaged rows and other rows bound to another
 //       machine.

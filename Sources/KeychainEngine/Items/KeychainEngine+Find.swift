@@ -3,11 +3,11 @@
 //       for it.
 //   (2) A locked row that the search reaches makes the search fail; it is never skipped. Before a
 //       lock is reported, the engine checks whether another process has removed the passcode.
-//   (3) A damaged row never hides an undamaged one. If nothing else matches, the search fails with
-//       damage. The same holds for a row that is bound to another machine. Before the first
-//       unlock, the guarded tier isn't searched. A search that includes this tier then fails as
-//       locked if it finds nothing, or if it finds fewer items than its limit and the tier isn't
-//       empty.
+//   (3) Neither a damaged row nor one that is bound to another machine hides an undamaged one. If
+//       nothing else matches, the search fails with damage or, without a damaged row, with the
+//       reason why the row can't be opened on this machine. Before the first unlock, the guarded
+//       tier isn't searched. A search that includes this tier then fails as locked if it finds
+//       nothing, or if it finds fewer items than its limit and the tier isn't empty.
 //   (4) A row whose constraints are not satisfied makes the search fail, unless the request skips
 //       such rows. If the search also reaches a locked row, it fails as locked instead.
 

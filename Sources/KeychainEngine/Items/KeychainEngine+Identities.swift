@@ -96,9 +96,9 @@ extension KeychainEngine {
     }
 
     /// Certificates and their keys. A certificate is listed once for each of its keys.
-    /// - Throws: `interactionNotAllowed` if a row that is searched is locked, or if nothing is
-    ///   found before the first unlock; after it, if nothing is found, the error for a row that may
-    ///   be a part and is damaged or bound to another machine, or `itemNotFound`.
+    /// - Throws: `interactionNotAllowed` if a row that is searched is locked. If nothing is found:
+    ///   before the first unlock, also `interactionNotAllowed`; after it, the error for damage or
+    ///   for a row that is bound to another machine, or else `itemNotFound`.
     private func pairs(
         _ query: IdentityQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [(certificate: OpenedRow, key: OpenedRow)] {

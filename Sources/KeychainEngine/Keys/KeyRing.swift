@@ -47,8 +47,8 @@ struct KeyRing: Sendable {
         isLockedByRotation = false
     }
 
-    /// Records that the keychain had been unlocked before a rotation. If this ring is locked, the
-    /// rotation is the reason.
+    /// Records that the after-first-unlock keys were in memory before a rotation. If this ring
+    /// doesn't have them, the rotation is the reason.
     mutating func noteRotation() { isLockedByRotation = lockState != .unlocked }
 
     var keybagGeneration: UInt64 { hierarchy.keybag.generation }
@@ -120,8 +120,9 @@ struct KeyRing: Sendable {
 
     /// Adopts a keybag of another generation, written by this or another process.
     ///
-    /// A new passcode doesn't change the keys of tiers and classes, so those in memory are kept.
-    /// The key of the when-passcode-set class may have changed and is then erased.
+    /// The keys of tiers and classes that are in memory are kept, because only a rotation changes
+    /// them. Only the key of the when-passcode-set class is erased if its entry in the keybag
+    /// differs: removing the passcode destroys the key, and setting one makes another.
     mutating func adopt(_ hierarchy: KeyHierarchy) throws(KeychainFailure) {
         let withoutPasscode = try hierarchy.guardedTierWithoutPasscode()
         let open = try hierarchy.openTier()

@@ -38,8 +38,8 @@ extension KeychainEngine {
 
     /// Opens the keys of all classes, except those that are bound to another machine. ``lock()``
     /// and ``lockAll()`` erase keys from memory again.
-    /// - Throws: `authFailed` for a wrong passcode; `param` if none is set; `notAvailable` if the
-    ///   keychain is locked or its passcode changed meanwhile.
+    /// - Throws: `authFailed` for a wrong passcode; `param` if none is set; `notAvailable` if,
+    ///   during this call, the keychain is locked again or its passcode is changed.
     package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
         try unlock(.passcode(passcode))
     }

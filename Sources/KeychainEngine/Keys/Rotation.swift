@@ -23,7 +23,7 @@ import Synchronization
 
 enum Rotation {
     /// Finishes a rotation whose database already has its final name.
-    /// - Returns: The folder with the number of its database.
+    /// - Returns: `folder`, with `number` set to that of its current database.
     static func settled(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFolder {
         let located = folder.located
         guard located.number > 0, located.isStaged(located.number), !located.isReadOnly else {

@@ -89,8 +89,8 @@ enum Conversion {
         }
     }
 
-    /// Whether a folder holds a keychain of version 1. The keybag file alone doesn't determine
-    /// this, because it is written after the database.
+    /// Whether a folder holds a keychain of version 1. A keybag file of version 1 doesn't prove it,
+    /// because the file is written after the database.
     static func isNeeded(
         _ folder: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) -> Bool {

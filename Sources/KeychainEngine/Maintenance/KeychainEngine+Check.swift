@@ -21,8 +21,8 @@ extension KeychainEngine {
     ///   - progress: Called now and then with the number of rows checked and the total number.
     ///     Return `false` to cancel the check, unless all rows are checked.
     /// - Returns: The problems found, if any.
-    /// - Throws: `userCanceled` if `progress` returned `false`; errors in reading the database,
-    ///   also because of damage, if no problem was found before.
+    /// - Throws: `userCanceled` if `progress` returned `false`; errors in reading earlier versions;
+    ///   if no problem was found before, errors in reading the rest. Damage can be the reason.
     package func check(
         settingAside: Bool = false, progress: (RequestProgress) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> CheckReport {

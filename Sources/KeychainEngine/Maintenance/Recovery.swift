@@ -58,7 +58,8 @@ package struct RecoveryReport: Hashable, Sendable {
 
     /// Whether nothing is lost.
     package var isComplete: Bool {
-        // If the two counts are equal, no item was set aside. A continued recovery knows neither.
+        // If the two counts are equal, no item was set aside. A continued recovery has no
+        // `expectedCount`.
         !hasUnknownLoss
             && (isContinued
                 ? damagedItems.isEmpty && doubtfulItems.isEmpty
@@ -130,8 +131,8 @@ extension KeychainEngine {
             progress: progress)
     }
 
-    /// Whether `keychain.db.recovered` is a sound database of this keychain. It must have all
-    /// commits that its own header counts.
+    /// Whether `keychain.db.recovered` is a database of this keychain in which a verification finds
+    /// no problem.
     ///
     /// - Throws: `notAvailable` if the database isn't sound and there is no other to recover from;
     ///   other errors if it can't be determined whether the database is sound.

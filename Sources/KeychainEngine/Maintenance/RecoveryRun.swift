@@ -3,9 +3,9 @@
 //   (1) The log is first read with all of its frames. If no header confirms the rows found this
 //       way, but a header confirms the rows found without the frames whose checksum or tag is
 //       invalid, those frames are ignored.
-//   (2) No two items get the same primary key. The second one found is set aside. Only if neither
-//       can be opened on this machine, and they are in different tiers, nothing shows that their
-//       keys are the same.
+//   (2) No two items get the same primary key: the second one found is set aside. The exception
+//       are two items in different tiers that can't be opened on this machine, since nothing shows
+//       that their keys are the same.
 
 import FoundationEssentials
 import KeychainCore
@@ -180,8 +180,8 @@ private struct RecoveredItems {
     let keys: RecoveryKeys
     /// Rows whose primary key is taken by another item, in either tier.
     private(set) var displaced: [SealedRow] = []
-    /// The primary key of each item with known attributes, in the tier that the item is not in. A
-    /// row that can't be opened is compared with these.
+    /// For each item with known attributes, the labels that its primary key would have in the other
+    /// tier. A row with these labels has the same primary key, even if it can't be opened.
     private var keysElsewhere: Set<KeyLabels> = []
     private var batch: [WholeRow] = []
     private var count = 0
@@ -227,7 +227,7 @@ private struct KeyLabels: Hashable {
 }
 
 extension Store {
-    /// Adds rows, and their primary keys in the other tier to `keysElsewhere`.
+    /// Adds rows, and adds to `keysElsewhere` the labels of their primary keys in the other tier.
     /// - Returns: The rows whose primary key is taken.
     fileprivate func insert(
         _ rows: [WholeRow], _ keys: RecoveryKeys, _ keysElsewhere: inout Set<KeyLabels>
@@ -252,7 +252,8 @@ extension Store {
 }
 
 extension StoreTransaction {
-    /// The labels of a row in the tier that it is not in; `nil` if its attributes are not known.
+    /// The labels that a row would have in the tier that it is not in; `nil` if its attributes are
+    /// not known.
     fileprivate func labels(
         of found: WholeRow, outside tier: Tier
     ) throws(KeychainFailure) -> RowLabels? {

@@ -4,7 +4,7 @@
 //   (2) If a row of the items table doesn't open, resealing fails.
 //   (3) An earlier version of an item that doesn't open is left out.
 //   (4) A row set aside whose attributes don't open is kept unchanged, and a search under the new
-//       keys can't find its labels. If the row's reason means that an item may be lost, and no row
+//       keys can't find it. If the row's reason means that an item may be lost, and no row
 //       represents unknown losses yet (`lostByRecovery`), such a row is added.
 
 import FoundationEssentials

@@ -1,9 +1,9 @@
 // KeychainEngine+Circle: what synchronization reads and changes in a keychain.
 // Documentation/Synchronization.md, "The outbox".
-//   (1) Versions from other machines are stored with the dates that they have, those of one call in
-//       one transaction, and don't enter the outbox.
-//   (2) An item that no log contains any more is kept while the outbox has a change of it. A later
-//       deletion by another machine still replaces it.
+//   (1) Versions from other machines keep their dates and don't enter the outbox. One call stores
+//       all its versions in one transaction.
+//   (2) An item that is in no machine's log any more is kept while the outbox has a change of it. A
+//       later deletion by another machine still replaces it.
 //   (3) Reading items, storing versions from other machines, and starting to collect changes need
 //       an unlocked keychain. While it is locked, these functions throw `interactionNotAllowed`,
 //       and nothing is changed.
@@ -198,7 +198,7 @@ extension KeychainEngine {
     /// - Parameters:
     ///   - versions: Items and tombstones without constraints that require authentication. Their
     ///     references are ignored.
-    ///   - deleted: References of items that no log contains any more and that count as deleted.
+    ///   - deleted: References of items that are in no machine's log any more and count as deleted.
     ///     Those that are in the outbox are kept.
     ///   - supersedes: Whether a version replaces the one that the keychain has.
     /// - Returns: What became of each version.

@@ -36,7 +36,8 @@ package struct CircleDirectory: Sendable {
     /// The circles of which the server has records and whose identifiers begin with some digits, in
     /// ascending order. Names that aren't identifiers are skipped.
     ///
-    /// - Throws: ``JoiningFailure/tooManyCircles`` if more than 255 identifiers begin with the digits.
+    /// - Throws: ``JoiningFailure/tooManyCircles`` if more than 255 names begin with the digits,
+    ///   including names that aren't identifiers.
     package func circles(beginningWith digits: String = "") async throws -> [CircleID] {
         var circles: [CircleID] = []
         var previous: String?

@@ -96,7 +96,7 @@ package actor JoinerConversation {
                 return nil
             }
         } catch {
-            // If the server can't be reached, the reason for that matters, not the second failure.
+            // The first failure is reported, even if the deletion fails too.
             try? await records.delete()
             throw error
         }

@@ -36,8 +36,8 @@ package struct PastedJoiner: Sendable {
     ///
     /// - Parameter code: The code that the member shows.
     /// - Returns: The membership log, which includes this machine.
-    /// - Throws: ``JoiningFailure/unknownCode`` if the code is not that of the circle with the head
-    ///   at any entry of the server's membership log.
+    /// - Throws: ``JoiningFailure/unknownCode`` unless the code stands for this circle and a head
+    ///   that the server's membership log has or had.
     package func join(_ code: PastedCode) async throws -> CircleLog {
         let (directory, circle, machine) = (directory, circle, machine)
         let known = try await directory.existingLog(of: circle)

@@ -20,7 +20,8 @@ package struct RecoveryJoiner: Sendable {
         self.circle = circle
     }
 
-    /// Joins the circle. The following exchanges read the keys granted to the code.
+    /// Joins the circle. From then on, exchanges also open the keys that were granted to the
+    /// recovery code.
     ///
     /// If the machine is in the circle already because an earlier call was interrupted, only the
     /// rest is done.

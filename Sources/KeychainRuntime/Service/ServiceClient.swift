@@ -87,7 +87,7 @@ extension ServiceClient: RequestHandler {
         let frame = try ClientMessage.frame(
             of: request, id: id, claim: caller, limit: options.messageByteCount)
         // The first connection may be an idle one that has broken in the meantime. The second may
-        // break during a read. The third attempt is the last.
+        // break after a request that only reads was sent. The third attempt is the last.
         var isRepeated = false
         for attempt in 1...3 {
             let connection = try attempt == 1 ? take() : connect()

@@ -46,9 +46,10 @@ final class ServiceConnection: @unchecked Sendable {
 
     /// Connects, and completes the handshake and the greeting.
     ///
-    /// - Throws: `notAvailable` if no service answers, with the cause `permission` if it belongs to
-    ///   another user; `wrongVersion` if it has another version of the protocol; `param` for a path
-    ///   of an invalid length; and the failure with which the service refuses this program.
+    /// - Throws: `notAvailable` if no service answers or, with the cause `permission`, if this user
+    ///   may not use the socket or the service's user isn't trusted; `wrongVersion` if the service
+    ///   has another version of the protocol; `param` for a path of an invalid length; and the
+    ///   failure with which the service refuses this program.
     init(to path: String, _ options: ServiceOptions) throws(KeychainFailure) {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path

@@ -85,9 +85,9 @@ package struct ChildProgram: Sendable {
     }
 }
 
-/// A running service, as a program of the same user sees it.
+/// Finds the process of a running service.
 package enum RunningService {
-    /// The process that listens at a socket. `nil` if there is none.
+    /// The process that listens at a socket. `nil` if there is none or connecting fails.
     package static func process(at socket: String) -> UnixSockets.Credentials? {
         guard let descriptor = UnixSockets.make(),
             UnixSockets.connect(descriptor, to: socket)

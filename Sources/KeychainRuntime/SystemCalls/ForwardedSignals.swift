@@ -1,8 +1,8 @@
 // ForwardedSignals: forwards signals to the child program that this process runs.
-//   (1) Both processes are in one process group. Signals from the terminal reach both from the
-//       kernel. A signal that a process sends to this process alone is forwarded. So no key press
-//       is delivered twice. A key press before the program is started is forwarded, and one from
-//       then on isn't; one in the few microseconds until the program exists gets lost.
+//   (1) Both processes are in one process group. The kernel sends a signal from the terminal to
+//       both, so it isn't forwarded, unless it arrives before the program is started. In the few
+//       microseconds from then until the program exists, it gets lost. Every signal that a process
+//       sends is forwarded, so one to the whole group reaches the program twice.
 //   (2) A forwarded signal that the caller ignored stays ignored in both.
 //   (3) The handler uses only async-signal-safe functions, such as kill(2) and sigaction(2), and
 //       atomics.

@@ -12,7 +12,8 @@ extension FrameBuffer {
 }
 
 extension UnixSocket {
-    /// Whether all bytes were sent.
+    /// Sends all bytes.
+    /// - Returns: Whether all bytes were sent.
     func sends(_ bytes: [UInt8], until deadline: Deadline) -> Bool {
         // SAFETY: the bytes are valid within the closure.
         unsafe bytes.withUnsafeBytes { unsafe send(all: $0, until: deadline) } == nil

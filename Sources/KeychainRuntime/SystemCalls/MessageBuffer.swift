@@ -159,7 +159,7 @@ final class MessageBuffer {
         pending = 0..<pending.count
     }
 
-    /// Erases bytes that were decoded.
+    /// Erases the first `count` pending bytes, which were decoded or copied.
     private func consume(_ count: Int) {
         // SAFETY: the bytes are pending, and so in the block.
         if let base = unsafe block.baseAddress {

@@ -32,11 +32,10 @@ extension Store {
         return checked(row, key, encounterCount)
     }
 
-    /// The same row, if it can be read without waiting for another request or process. It has to be
-    /// among the first ``SearchStatement/window`` rows with both key attributes, after which no
-    /// further match is searched for, and to have a secret. Metadata and secret together must have
-    /// fewer than ``SealedRow/byteLimitOnOnePage`` bytes, because overflow pages take longer to
-    /// read.
+    /// The same row, if it can be read without waiting for another request or process. Only the
+    /// first ``SearchStatement/window`` rows with both key attributes are searched. The row must
+    /// have a secret, and metadata and secret together must have fewer than
+    /// ``SealedRow/byteLimitOnOnePage`` bytes, because overflow pages take longer to read.
     ///
     /// - Parameters:
     ///   - query: The query.

@@ -214,8 +214,8 @@ package final class Store: Sendable {
 
     // MARK: Searching
 
-    /// Call this before a search. A damaged page that a connection has cached would not be read
-    /// again.
+    /// Call this before a search. If damage is known, it closes the idle connections, whose caches
+    /// may contain damaged pages. The search then reads such a page from the file, which counts it.
     func closeIfDamaged() {
         if !damage.isEmpty { connections.close() }
     }

@@ -42,8 +42,8 @@ package struct StoreHeader: Hashable, Sendable {
         /// The bytes as they were read. The count is unreliable: the part's own tag can't be
         /// checked yet, and the device key is enough to forge the header's tag.
         case sealed([UInt8], count: UInt64)
-        /// The part, and the bytes it was read from; `bytes` is `nil` if the part is new or has
-        /// been changed.
+        /// The part, and the bytes it was read from or encoded to; `bytes` is `nil` if the part is
+        /// new or has been changed since.
         case opened(Part, writeCount: UInt64, bytes: [UInt8]?)
     }
 

@@ -279,7 +279,7 @@ package struct StoreTransaction {
         isChanged = true
     }
 
-    /// Makes the transaction a commit, even if no row has changed.
+    /// Makes ``finish()`` write a new header, even if no row has changed.
     package mutating func noteChange() { isChanged = true }
 
     /// Records that an application gets a Secure Enclave blob protected by the key of a class.

@@ -2,9 +2,9 @@
 // commit have valid tags, too. Only a check of the whole database shows that they are out of date.
 //   (1) Everything is read from the files, by a connection whose page cache is empty.
 //   (2) The check has several parts, each in a transaction of its own, so that the log can be
-//       checkpointed in between. Rows are compared with the header of their own transaction.
-//       Commits made between the parts don't invalidate the results of earlier parts. The structure
-//       is checked first, because later commits depend on it.
+//       checkpointed in between. Rows are compared with the header of their own transaction. The
+//       structure is checked first: a commit to a broken structure could overwrite rows. A commit
+//       to a sound one doesn't invalidate the results of earlier parts.
 //   (3) No row is decrypted, so only the store's keys are needed. The attributes and the secret of
 //       an item, which its own tags protect, are not checked. Before the first unlock, the digest
 //       of the guarded tier isn't checked either, and the freshness note doesn't record the result.

@@ -38,7 +38,7 @@ package struct StoreFolder: Hashable, Sendable {
         case database = "keychain.db"
         case writeAheadLog = "keychain.db-wal"
         case sharedMemory = "keychain.db-shm"
-        /// The new database of a recovery that has not moved the old one yet.
+        /// The complete new database of a recovery, until it gets its final name.
         case recoveredDatabase = "keychain.db.recovered"
         case deviceKey = "device.key"
         case keybag = "keybag"

@@ -6,10 +6,10 @@
 //       except those of (6). A failing read would hide the items on the undamaged part of the page.
 //   (3) A page that is missing because the file is too short is damage as well: SQLite fills it
 //       with zeros and continues. It reads no page beyond the end of an undamaged file.
-//   (4) A file whose header declares another page size or number of reserved bytes than (1) and (2)
-//       of `PageProtection` permit is a foreign database or has a damaged header. Its bytes are
-//       passed through unchanged in both directions, and page 1 is recorded as damaged, so that it
-//       isn't trusted.
+//   (4) A file whose header declares a page size other than `PageFormat.pageByteCount`, or reserved
+//       bytes that (1) and (2) of `PageProtection` don't permit, is a foreign database or has a
+//       damaged header. Its bytes are passed through unchanged in both directions, and page 1 is
+//       recorded as damaged, so that the file isn't trusted.
 //   (5) In a checkpoint, a page is written only if the frame that was read last contains this page,
 //       because SQLite gets the page number from memory that is shared with other processes.
 //   (6) In version 2 of the database, SQLite gets zeros for the bytes that it didn't write: the

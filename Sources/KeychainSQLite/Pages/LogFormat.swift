@@ -212,8 +212,8 @@ struct LooseFrame {
     ///
     /// The sums are linear in each word, so a word that is greater by d adds d times a fixed
     /// weight. The probability that both sums match by chance is 2^-53. The only ambiguity is
-    /// between the highest bit of a word and the highest bit of a sum. The word is corrected if the
-    /// next frame continues the checksum as stored; otherwise the numbers are left unchanged.
+    /// between the highest bit of a word and the highest bit of a sum. In this case, the word is
+    /// corrected only if the next frame continues the checksum as stored.
     ///
     /// - Parameters:
     ///   - bytes: The frame.

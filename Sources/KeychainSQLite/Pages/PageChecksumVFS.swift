@@ -5,7 +5,8 @@
 //   (2) A page gets its tag when it is written, to the database file or to the write-ahead log, and
 //       is verified when it is read; in the log, SQLite's own checksum is verified as well. A
 //       mismatch is recorded in `PageDamage`, and the page is returned nevertheless. Exceptions:
-//       (3), and whole frames, see `CheckedLogFile`.
+//       (3), and reads of a page together with its frame's header, see (4) and (5) of
+//       `CheckedLogFile`.
 //   (3) A checkpoint that reads a damaged frame fails with SQLITE_IOERR. Otherwise the damaged
 //       bytes would get a valid tag.
 //   (4) There are no rollback journals. An existing one is ignored, and none is created.

@@ -16,8 +16,8 @@ import CKeychainSQLite
 /// The damage found while reading one database.
 ///
 /// A row that is found is authenticated by its own tag. A miss is not authentic if a page on the
-/// path to it was damaged. Therefore check ``isEmpty`` before you trust a miss, and before you
-/// commit a transaction that has read anything.
+/// path to it was damaged. Therefore call `Store.requireSound()` before you trust a miss, and don't
+/// commit a transaction if ``recordingCount`` has changed since it began.
 package final class PageDamage: Sendable {
     private struct Found {
         /// Damaged pages with the checksum of their bytes; `nil` if the file ends before the page,

@@ -2,9 +2,9 @@
 // Documentation/Formats/row-v2.md.
 //   (1) The AAD of the metadata binds it to keychain, reference, protection class and labels. The
 //       metadata contains the secret's tag. The AAD of the secret binds it to keychain, reference,
-//       protection class and item class. Therefore neither part and no label can be moved to
-//       another row or another keychain, or combined with an earlier version of the other part,
-//       unless both versions have the same secret.
+//       protection class and item class. Therefore no part and no label can be moved to another
+//       row or another keychain. Metadata and secret of different versions of a row can be combined
+//       only if the secret was not sealed again between these versions.
 //   (2) Each secret is sealed under a new row key, so a nonce is never reused with a key. The
 //       constraints are wrapped together with that key, bound to the labels of the access group and
 //       the primary key. The conditions for opening the secret, and the item that it belongs to,

@@ -18,8 +18,8 @@ package struct RowSearch: Hashable, Sendable {
     /// key, but not of a service, server or issuer.
     private var isFirstTelling = false
     /// Whether the class has further key attributes of its own, in which items with the same two
-    /// key attributes usually differ. The view hint, the token and the sharing group, in which
-    /// items of any class can differ, are rare.
+    /// key attributes usually differ. The view hint, the token and the sharing group don't count:
+    /// every class has them, but few items set them.
     private var hasFurtherKeys = false
 
     /// Attributes that labels can't decide. They are compared after the metadata is opened.

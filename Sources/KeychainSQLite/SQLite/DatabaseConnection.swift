@@ -140,7 +140,7 @@ import KeychainCore
     // MARK: Transactions
 
     enum TransactionKind: String {
-        /// Sees the state after one commit throughout.
+        /// Doesn't see commits that are made after its first read.
         case reading = "BEGIN"
         /// Holds the write lock from its start.
         case writing = "BEGIN IMMEDIATE"

@@ -4,9 +4,9 @@
 //       on the number of frames.
 //   (3) Frames whose checksum or tag is invalid are included: after a flipped byte, SQLite drops
 //       all later frames, although their pages are undamaged.
-//   (4) Frames that an attacker appended or replaced are therefore included, too. The log can be
-//       read a second time without the frames whose checksum or tag is invalid. The caller's digest
-//       shows which reading is correct.
+//   (4) Frames that an attacker appended or replaced are therefore included, too.
+//       `passingOverUnsoundFrames` omits the frames whose checksum or tag is invalid. The caller
+//       tries both, and uses the images whose rows have the digest in the store's header.
 //   (5) Frames after the last commit belong to an uncommitted transaction or an older generation of
 //       the log. They are not used to look up pages.
 

@@ -40,7 +40,7 @@ struct RecordHeader {
     /// of sizes don't overflow.
     private static let mostColumnByteCount: UInt64 = 1 << 30
 
-    /// The header at `start`; `nil` if there is none with these columns.
+    /// The header at `start`; `nil` if there is no header of a row of `items` or `set_aside`.
     init?(_ page: FormatBytes, at start: Int, _ format: SalvageFormat) {
         let limit = format.bTree.usableByteCount
         guard let size = page.varint(at: start, limit: limit),
@@ -75,8 +75,8 @@ struct RecordHeader {
     }
 
     /// Whether these are the types of id, at, reason and, in version 2, a tag of 32 bytes, or of 0
-    /// bytes if the row isn't authenticated. In version 2, a record without the column is a row of
-    /// `versions`, which contains earlier versions of items. It is not salvaged.
+    /// bytes if the row isn't authenticated. In version 2, a record with id, at and reason but no
+    /// tag is a row of `versions`, which contains earlier versions of items. It is not salvaged.
     private static func areOfSetAside(
         _ types: ArraySlice<UInt64>, _ format: SalvageFormat
     ) -> Bool {

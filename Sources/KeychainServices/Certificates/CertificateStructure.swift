@@ -1,8 +1,8 @@
 // CertificateStructure: the fields of an X.509 certificate (RFC 5280, section 4.1), and helpers to
 // read DER of an expected structure.
 //   (1) Every certificate with a valid structure is accepted, whatever its algorithms, names and
-//       extensions are. The code that uses these fields decides whether to accept them. The type of
-//       the X509 library, in contrast, rejects certificates that it can't verify.
+//       extensions are. The code that uses these fields decides whether to accept them. The
+//       `Certificate` type of swift-certificates, in contrast, rejects unknown algorithms.
 //   (2) The fields contain the bytes that were read. Nothing is re-encoded.
 //   (3) No input traps.
 

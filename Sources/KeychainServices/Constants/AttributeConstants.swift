@@ -22,7 +22,8 @@ public import Foundation
 /// item is the caller's first group.
 @safe public nonisolated(unsafe) let kSecAttrAccessGroup: CFString = "agrp"
 
-/// The access group of items on a token. It can be read but not written.
+/// The access group of items on a token. A caller that has the group can read its items; no caller
+/// can add, change or delete them.
 @safe public nonisolated(unsafe) let kSecAttrAccessGroupToken: CFString = "com.apple.token"
 
 /// Whether the item may be synchronized to other devices. Boolean, or ``kSecAttrSynchronizableAny``
@@ -33,7 +34,8 @@ public import Foundation
 /// A value of ``kSecAttrSynchronizable`` in a query: synchronizable and local items match.
 @safe public nonisolated(unsafe) let kSecAttrSynchronizableAny: CFString = "syna"
 
-/// The synchronization view that the item belongs to. String, part of the item's identity.
+/// Apple's name for a set of items that are synchronized together. String, part of the item's
+/// identity. It has no other effect here.
 @safe public nonisolated(unsafe) let kSecAttrSyncViewHint: CFString = "vwht"
 
 /// When the item was added. Date. The keychain sets it and ignores a value in an addition.
@@ -51,8 +53,8 @@ public import Foundation
 /// A value of ``kSecAttrTokenID``: the key is generated in secure hardware and never leaves it.
 @safe public nonisolated(unsafe) let kSecAttrTokenIDSecureEnclave: CFString = "com.apple.setoken"
 
-/// The stored part of a persistent reference. Data. The keychain sets it. Results don't contain
-/// this key, and a query or addition with it fails with ``errSecParam``.
+/// The 16 bytes that identify the item in its persistent reference. Data. The keychain sets them.
+/// Results don't contain this key, and a query or addition with it fails with ``errSecParam``.
 @safe public nonisolated(unsafe) let kSecAttrPersistentReference: CFString = "persistref"
 
 /// The older spelling of ``kSecAttrPersistentReference``.
@@ -144,7 +146,7 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 /// The path on the server of an internet password. String or Data. Part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrPath: CFString = "path"
 
-// MARK: - Certificates. The keychain sets these for a certificate that is added by reference
+// MARK: - Certificates. An addition with `kSecValueRef` sets those that the dictionary lacks
 
 /// The subject name in normalized DER form, without the enclosing sequence. Data.
 @safe public nonisolated(unsafe) let kSecAttrSubject: CFString = "subj"

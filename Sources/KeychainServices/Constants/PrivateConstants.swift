@@ -62,7 +62,8 @@ import Foundation
 /// Whether a key may verify with message recovery. Number.
 @safe package nonisolated(unsafe) let kSecAttrCanVerifyRecover: CFString = "vyrc"
 
-/// A value of ``kSecAttrTokenID``: the key store's variant of the secure hardware.
+/// A value of ``kSecAttrTokenID``: AppleKeyStore's name for the secure hardware. Here it means the
+/// same as ``kSecAttrTokenIDSecureEnclave``.
 @safe
 package nonisolated(unsafe) let kSecAttrTokenIDAppleKeyStore: CFString = "com.apple.setoken:aks"
 

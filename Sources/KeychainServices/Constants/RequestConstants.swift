@@ -11,7 +11,7 @@ public import Foundation
 // MARK: - The item class
 
 /// The item class. String: one of the `kSecClass…` values. Every request requires it, unless it
-/// contains a reference or, in an addition, an item list.
+/// contains ``kSecValueRef``, ``kSecValuePersistentRef`` or, in an addition, ``kSecUseItemList``.
 @safe public nonisolated(unsafe) let kSecClass: CFString = "class"
 
 /// Generic password: a secret identified by account and service.
@@ -44,7 +44,7 @@ public import Foundation
 /// A persistent reference. Data. A query may consist of it alone.
 @safe public nonisolated(unsafe) let kSecValuePersistentRef: CFString = "v_PersistentRef"
 
-// MARK: - Requested results. If there is more than one, the result is a dictionary
+// MARK: - Requested results. If two or more of these are true, each item gives a dictionary
 
 /// Return the secret. Boolean.
 @safe public nonisolated(unsafe) let kSecReturnData: CFString = "r_Data"

@@ -81,7 +81,7 @@ enum ExternalForm {
 }
 
 extension SecExternalFormat {
-    /// Whether the format can be imported and exported.
+    /// Whether import accepts the format as the stated one. `formatUnknown` is accepted too.
     var isSupported: Bool {
         switch self {
         case .formatUnknown, .formatOpenSSL, .formatRawKey, .formatWrappedPKCS8, .formatX509Cert,
@@ -160,7 +160,7 @@ struct PEMBlock: Hashable {
     }
 
     /// Whether a line outside the blocks looks like a damaged BEGIN or END line: it contains one of
-    /// these words, and two dashes in a row. A line that begins with "#" doesn't, because lists of
+    /// these words, and two dashes in a row. Lines that begin with "#" are exempt, because lists of
     /// certificates contain such comments, and a block may be commented out.
     private static func isLikeBoundary(_ line: String) -> Bool {
         guard line.contains("--"), !line.hasPrefix("#") else { return false }

@@ -1,9 +1,10 @@
 // SecItemImport: imports keys, certificates and identities from any supported format.
 //   (1) The result contains all keys and X.509 certificates in the data, or the import fails: one
 //       unreadable entry makes the whole import fail.
-//   (2) The format is detected from the data, except a raw key. If the caller states another
-//       format, the import fails. A file name is only a hint: it selects the status if the data is
-//       not recognized. An item type has an effect only for a raw key.
+//   (2) The format is detected from the data, except a raw key. If the caller states a format, the
+//       DER data or each PEM block must be in it, or the import fails; `formatPEMSequence` allows
+//       any PEM blocks. A file name is only a hint: it selects the status if the data is not
+//       recognized. An item type has an effect only for a raw key.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -53,7 +54,8 @@ internal import SwiftASN1
 ///     such as `CERTIFICATE REQUEST`;
 ///   - `errSecDecode`: the data is damaged, contains a key of an unsupported kind, or is not
 ///     recognized although the caller stated a format or the file name indicates one;
-///   - `errSecPassphraseRequired`: the data is encrypted, and no passphrase was passed;
+///   - `errSecPassphraseRequired`: the data is PKCS #12 or an encrypted key, and no passphrase was
+///     passed;
 ///   - `errSecAuthFailed`: the passphrase doesn't decrypt the private key, or the key is damaged;
 ///   - `errSecPkcs12VerifyFailure`: the passphrase doesn't decrypt the PKCS #12 container, or the
 ///     container is damaged;

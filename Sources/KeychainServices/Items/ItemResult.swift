@@ -95,12 +95,14 @@ extension ItemSnapshot {
 /// Converts items to the result of a call.
 struct ItemResult {
     let returns: ReturnTypes
-    /// Whether a missing secret is returned as empty data, as in an addition, rather than as `nil`.
+    /// The result for an item without data, if only the data is requested: empty data if `true`, as
+    /// in an addition, otherwise `nil`.
     let givesEmptyData: Bool
 
     /// The result of a call for the items that it found or added.
     ///
-    /// - Returns: `nil` if there is nothing to return.
+    /// - Returns: If there is nothing to return, `nil`, or an empty array if
+    ///   ``RequestDictionary/givesArray`` and not ``RequestDictionary/givesNothing``.
     func object(for items: [FoundItem], of request: RequestDictionary) -> NSObject? {
         if request.givesNothing {
             nil

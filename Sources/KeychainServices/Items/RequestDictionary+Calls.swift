@@ -111,9 +111,9 @@ extension RequestDictionary {
             isTombstone: isTombstone ?? false,
             data: data ?? valueReference?.data(of: itemClass))
         if itemClass == .key, let key = valueReference?.key?.secureEnclaveKey {
-            // Use the values with which the key was generated. The keychain rejects another
-            // protection class or access control from the dictionary. The fixed attributes of
-            // hardware keys replace those from the dictionary.
+            // Without values in the dictionary, use those with which the key was generated. The
+            // keychain rejects any other protection class or access control. The fixed attributes
+            // of hardware keys replace those from the dictionary.
             item.protection = self.protection ?? key.blob.protection
             item.constraints = constraints ?? key.blob.constraints
             item.attributes.merge(key.attributes) { _, fixed in fixed }
@@ -269,8 +269,8 @@ extension RequestDictionary {
         (kind?.hasCertificate ?? false) && !certificateFilter.acceptsEverything
     }
 
-    /// Whether the result is an array. With an item list, it is one if any result is requested;
-    /// otherwise, if the limit is not one.
+    /// Whether the result is an array: with an item list, if any result is requested; without an
+    /// item list, if the limit differs from 1.
     var givesArray: Bool { hasItemList ? !returns.isEmpty : (limit ?? .one) != .one }
 
     /// Whether the result is always `nil`.

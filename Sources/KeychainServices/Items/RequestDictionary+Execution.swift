@@ -169,7 +169,7 @@ extension AuthenticatingConnection {
         _ request: RequestDictionary, in query: inout ItemQuery
     ) throws(KeychainFailure) {
         if request.matchesNothing {
-            // Perform the request nevertheless, because an access error takes precedence.
+            // Perform an empty search nevertheless, because an access error takes precedence.
             _ = try handler.perform(FindItems(query, Retrieval(limit: 0)), as: caller)
             throw .itemNotFound
         }

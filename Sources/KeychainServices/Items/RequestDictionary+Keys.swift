@@ -51,7 +51,7 @@ extension RequestDictionary {
             }
         case "m_TrustedOnly":
             guard case .boolean(let isWanted) = value else {
-                return refuse("“Trusted only” is not a boolean.")
+                return refuse("The value of kSecMatchTrustedOnly is not a boolean.")
             }
             certificateFilter.trustedOnly = isWanted
         case "m_EmailAddressIfPresent":

@@ -107,8 +107,9 @@ struct RequestDictionary {
     /// Reads the changes of an update, which may contain only attributes and data. Without a kind,
     /// no attribute is refused because of the item's class.
     ///
-    /// - Throws: `param` for an invalid key or value; `noSuchAttribute` for any other string key
-    ///   and for an attribute that the class doesn't have.
+    /// - Throws: `param` for a key that is not a string, an invalid value, or the app clip mark;
+    ///   `noSuchAttribute` for a string key that is neither an attribute nor `kSecValueData`, and
+    ///   for an attribute that the class doesn't have.
     init(changes: CFDictionary, of kind: ItemKind?) throws(KeychainFailure) {
         var other: String?
         changes.forEachEntry { key, value in
@@ -310,7 +311,9 @@ struct RequestDictionary {
     }
 
     mutating func readData(_ value: DictionaryValue) {
-        guard case .data(let bytes) = value else { return refuse("The value is not data.") }
+        guard case .data(let bytes) = value else {
+            return refuse("The value of kSecValueData is not data.")
+        }
         data = bytes
     }
 }

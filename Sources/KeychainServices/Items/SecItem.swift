@@ -1,6 +1,6 @@
 // SecItem: the four functions for keychain items.
 //   (1) A call always returns a status. It never traps on its arguments.
-//   (2) If the call succeeds, the result pointer is written, with `nil` if there is nothing to
+//   (2) If the call succeeds, the result pointer's target is written, even if there is nothing to
 //       return. If the call fails, it is unchanged.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
@@ -39,10 +39,11 @@ internal import KeychainCore
 ///     all of them are added or none. The class is then optional, and neither data nor
 ///     `kSecValueRef` is allowed. Each attribute applies to all objects whose class has it.
 ///   - result: Receives what the `kSecReturn…` keys request, in the same form as
-///     ``SecItemCopyMatching(_:_:)`` returns for one item, or `nil` if they request nothing. For an
-///     identity in `kSecValueRef`, the result is the persistent reference if only that is
-///     requested, and otherwise `nil`. With an item list, receives an array with one result for
-///     each object, in the order of the list. Unchanged after a failure. May be `nil`.
+///     ``SecItemCopyMatching(_:_:)`` returns for one item, or `nil` if they request nothing. If only
+///     the data is requested and the item has none, receives empty data. For an identity in
+///     `kSecValueRef`, the result is the persistent reference if only that is requested, and
+///     otherwise `nil`. With an item list, receives an array with one result for each object, in
+///     the order of the list. Unchanged after a failure. May be `nil`.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or two
 ///     items of the item list have the same primary key;
@@ -110,14 +111,14 @@ public func SecItemAdd(
 ///     `nil`.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches. The result is never an empty array instead;
-///   - `errSecInteractionNotAllowed`: an item that may match is locked, even if other matching
-///     items are not. Whether the locked item is the wanted one can't be determined, so never
-///     delete items because of this error. Or user interaction is required and not allowed or not
-///     possible;
+///   - `errSecInteractionNotAllowed`: before reaching the limit, the search found a locked item
+///     that may match. Other matching items are then not returned either. Whether the locked item
+///     is the wanted one can't be determined, so never delete items because of this error. Or user
+///     interaction is required and not allowed or not possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
-///   - `errSecDecode`: no item matches, and items that may match are damaged, were set aside, or
-///     were lost in a recovery;
+///   - `errSecDecode`: no item matches, and items that may match are damaged, were set aside as
+///     possibly damaged (see `keychainctl restore`), or were lost in a recovery;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
 ///   - `errSecUnimplemented`: a policy, issuers or a host in a search for a class to which they
@@ -165,7 +166,8 @@ public func SecItemCopyMatching(
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches;
 ///   - `errSecDuplicateItem`: an item would get the primary key of another item;
-///   - `errSecNoSuchAttr`: a key in the changes or the query is not an attribute of the class;
+///   - `errSecNoSuchAttr`: the class doesn't have an attribute in the query or the changes, or the
+///     changes contain another string key that is not `kSecValueData`;
 ///   - `errSecInteractionNotAllowed`: an item that may match is locked, retry after unlocking; or
 ///     user interaction is required, as for reading the data, and not allowed or not possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or

@@ -120,11 +120,11 @@ public func SecKeyCreateDecryptedData(
 ///     ``SecKeyKeyExchangeParameter/requestedSize`` and, if both sides use it,
 ///     ``SecKeyKeyExchangeParameter/sharedInfo``. Other algorithms have no parameters.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
-///     unchanged. `errSecParam`: a key doesn't support the algorithm or is not the right half of a
-///     pair, the keys are on different curves, the peer's X25519 key has low order, the requested
-///     size is missing or out of range, or a parameter has the wrong type; `errSecUnimplemented`:
-///     the algorithm is not implemented. For a hardware key, also the errors that
-///     ``SecKeyCreateSignature(_:_:_:_:)`` lists.
+///     unchanged. `errSecParam`: a key doesn't support the algorithm, `privateKey` is public or
+///     `publicKey` is private, the keys are on different curves, the peer's X25519 key has low
+///     order, the requested size is missing or out of range, or a parameter has the wrong type;
+///     `errSecUnimplemented`: the algorithm is not implemented. For a hardware key, also the errors
+///     that ``SecKeyCreateSignature(_:_:_:_:)`` lists.
 /// - Returns: The derived bytes; without key derivation, the x coordinate of the shared point.
 ///
 /// It corresponds to Apple's function of the same name.

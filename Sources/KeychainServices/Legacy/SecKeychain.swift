@@ -7,8 +7,8 @@
 //       one. The classes are not deprecated, because current functions, such as `SecItemImport`,
 //       use them in their signatures.
 //
-// SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` spares callers from repeating this promise.
+// SAFETY: every string constant here is immutable and never replaced, so any thread may read it.
+// `@safe` spares callers from repeating this promise.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 

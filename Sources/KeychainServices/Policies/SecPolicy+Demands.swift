@@ -90,8 +90,8 @@ extension SecCertificate {
     }
 
     fileprivate var serverUsageFailure: TrustFailure? {
-        // Apple's rule for certificates issued since July 2019: a server's certificate must have
-        // the extension and be valid for at most 825 days.
+        // Apple's rule for certificates issued since July 2019: the extended key usage must be
+        // present and name server authentication, and the validity is at most 825 days.
         guard structure.notBefore >= Self.july2019 else {
             return usageFailure(.serverAuthentication, errSecSSLBadExtendedKeyUsage)
         }

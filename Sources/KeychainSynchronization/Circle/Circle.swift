@@ -23,9 +23,11 @@ package struct Circle: Hashable, Sendable {
     package let recovery: MachineDescription?
     package private(set) var head: LogHead
     package private(set) var roster: Roster
-    /// For each machine that was removed or suspended, the last entry of its log that counted then.
+    /// For each machine that was removed or suspended, the head of its log that the last such
+    /// change names. Later entries don't count if they were written without knowledge of the
+    /// change.
     package private(set) var closed: [MachineID: LogHead] = [:]
-    /// The highest index of each log that the entries of this log name.
+    /// For each machine, the highest index of its log that the membership log names.
     package private(set) var named: LogIndexes = [:]
     private var machines: [MachineID: Member]
     private var digests: [Digest]

@@ -84,8 +84,7 @@ package struct LogHead: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// The greatest index, which no log reaches. Greater ones are rejected, so that no sum
-    /// overflows.
+    /// Greater indexes are rejected, so that no sum overflows. Real logs are far shorter.
     static let indexLimit: UInt64 = 1 << 53
 
     package static let empty = LogHead(index: 0, digest: .zero)

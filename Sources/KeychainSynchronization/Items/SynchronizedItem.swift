@@ -5,7 +5,7 @@
 //       with the smaller digest. Apple's `SecItemDataSource` has the same rule, but doesn't prefer
 //       deletions, and compares SHA-1 digests.
 //   (2) Only items that travel between machines have versions. `ReasonToStay` lists why an item
-//       doesn't.
+//       stays on its machine.
 
 package import FoundationEssentials
 package import KeychainCore

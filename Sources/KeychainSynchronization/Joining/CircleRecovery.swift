@@ -25,9 +25,9 @@ extension MachineKeys {
     }
 
     /// The salt of a circle with a recovery code. It depends on the founder's keys, so that the
-    /// code proves which machine founded the circle. The recovery keys and the salt are public, so
-    /// an attacker can found a circle that has the same ones. But without the code, an attacker
-    /// can't compute the salt that belongs to the attacker's own keys.
+    /// code proves which machine founded the circle. The salt and the recovery code's public keys
+    /// are not secret, so an attacker can found a circle that has the same ones. But without the
+    /// code, an attacker can't compute the salt that belongs to the attacker's own keys.
     package static func salt(_ code: RecoveryCode, founder: MachineDescription) -> Bytes16 {
         let bytes = code.bytes.withSymmetricKey {
             SecretBytes(

@@ -138,8 +138,8 @@ package struct Joiner: Sendable {
     package var code: UInt64? { challenge.map { Joining.code($0, opening) } }
 }
 
-/// The member's side, which counts the failed attempts. All requests that a user approves in one
-/// run of a command are answered by one of these.
+/// The member's side, which counts the failed attempts. In one run of a command, one `JoinDesk`
+/// answers all requests, so that their failures are counted together.
 package struct JoinDesk: Sendable {
     private let member: MachineID
     private var challenges: [Digest: Joining.Challenge] = [:]

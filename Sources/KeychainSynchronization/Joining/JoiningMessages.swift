@@ -4,8 +4,8 @@
 //       and reserved bytes that aren't zero. Refusals aren't read: a refusal ends the attempt,
 //       whatever its bytes are.
 //   (2) The messages aren't signed. What the server alters is rejected or leads to different digits
-//       on the two machines, except for the moment of a request, which affects only the order of
-//       the answers.
+//       on the two machines, except for `Request.created`, which affects only the order of the
+//       answers.
 
 import KeychainCore
 

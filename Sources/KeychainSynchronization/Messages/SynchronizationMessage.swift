@@ -57,7 +57,8 @@ package struct Delivery: Hashable, Sendable {
     /// Positions that were demanded and at which the server has nothing.
     package var ends: [LogPosition] = []
     /// Whether the server has no entry of the membership log at the index that was demanded, or
-    /// only one that was delivered in this round and not accepted.
+    /// only one that the relay has delivered before, in the same round of exchanges, and that was
+    /// not accepted.
     package var isMembershipEnd = false
     /// Signed heads.
     package var heads: [Data] = []

@@ -51,7 +51,8 @@ extension Ledger {
         let isSpareInFront =
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
         let copied = copiedElsewhere
-        // The retired entries stay while the copies may become void or haven't been read.
+        // This log's retired entries stay if the copies in other logs may become void and this
+        // machine can't append one again: it can't load the version, or hasn't read the copy.
         let keepsRetired =
             !copied.isDisjoint(with: unloadable)
             || mayLoseCopies && !retiredOwn.isDisjoint(with: doubts.keys)

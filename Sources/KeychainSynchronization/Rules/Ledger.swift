@@ -7,7 +7,7 @@
 //       has acknowledged it and declared its own log clean, and the logs of all absent machines are
 //       retired for good.
 //   (3) The rules use no cryptography, files or clock. `ModelTests` tries all sequences of up to
-//       six events on three machines.
+//       six events, other than restarts, on three new machines.
 
 package import KeychainCore
 
@@ -120,7 +120,7 @@ package struct Ledger: Hashable, Sendable {
     /// decided on all items that no log contains. See ``mayHaveMissedDeletions``.
     package internal(set) var reached: LogIndexes
     /// The index in the membership log of the last change that added or suspended this machine, and
-    /// after which it has decided on these items.
+    /// after which it has decided on all items that no log contained.
     package internal(set) var decided: UInt64
     /// Whether the keychain is an older copy of itself, so that this machine doesn't know what it
     /// has acknowledged.
@@ -245,7 +245,7 @@ package struct Ledger: Hashable, Sendable {
             log.forgetAcknowledgements()
         }
         let old = log.first
-        // This machine's next entry can't name an earlier one, even if this entry is void.
+        // The `first` of this machine's next entry can't be lower, even if this entry is void.
         if standing == .counts || writer == me { log.first = max(old, entry.first) }
         logs[writer] = log
         guard log.first > old else { return }

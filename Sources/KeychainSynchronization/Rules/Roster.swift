@@ -21,8 +21,8 @@ package struct Roster: Hashable, Sendable {
         case suspend(MachineID, LogIndexes)
         /// Retires a machine's log up to the index given for it. The other logs, up to the indexes
         /// given for them, contain what counts of it; the signer has copied into its own log what
-        /// no other log had. If the last of these copies becomes void, the retired log counts
-        /// again.
+        /// no other log had. If the signer's entry at its index becomes void, the retired log
+        /// counts again.
         case retire(MachineID, LogIndexes, signer: MachineID)
     }
 
@@ -63,7 +63,7 @@ package struct Roster: Hashable, Sendable {
         let signer: MachineID
         let into: LogIndexes
 
-        /// The index of the last entry with copies.
+        /// The index of the signer's last entry at that time. The copies are in entries up to it.
         var copied: UInt64 { into[signer] ?? 0 }
     }
 
@@ -178,8 +178,7 @@ package struct Roster: Hashable, Sendable {
         return true
     }
 
-    /// Closes logs, and drops the retirements that don't hold any more, because that makes their
-    /// copies void.
+    /// Closes logs, and drops the retirements whose copies become void by that.
     private mutating func close(_ closing: Closing) {
         closings.append(closing)
         var left = machines.keys.sorted().flatMap { machine in

@@ -41,7 +41,7 @@ struct BackupRecipientOptions: ParsableArguments {
     func recipients(mayAsk: Bool) throws(ControlFailure) -> [AgeRecipient] {
         var recipients: [AgeRecipient] = []
         for text in recipient {
-            // A private key is not repeated.
+            // The error must not show a private key.
             let isPrivate = text.uppercased().hasPrefix("AGE-SECRET-KEY-")
             let name = isPrivate ? "A private key" : "“\(printable(String(text.prefix(80))))”"
             recipients.append(try Self.parsed(text, name))
@@ -54,7 +54,7 @@ struct BackupRecipientOptions: ParsableArguments {
                 throw ControlFailure(.failure, "\(printable(path)) contains no recipients.")
             }
             for line in lines {
-                // The file may have private keys instead, which are not repeated either.
+                // The line may be a private key, so the error doesn't show it either.
                 let text = String(decoding: line, as: UTF8.self)
                 recipients.append(try Self.parsed(text, "A line of \(printable(path))"))
             }

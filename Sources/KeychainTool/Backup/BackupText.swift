@@ -4,8 +4,8 @@ import KeychainCore
 import KeychainEngine
 
 enum BackupText {
-    /// The maximum number of items that the plan of a restore shows in each list of changes. Items
-    /// that are left out are all shown.
+    /// The maximum number of items that the plan of a restore shows in each list of changes. The
+    /// items that the restore leaves out are always all shown.
     private static let shownCount = 20
 
     static func text(of summary: BackupSummary) -> String {
@@ -70,7 +70,7 @@ enum BackupText {
         case nil: ""
         case .passcodeBound: "exists only on its device and only while a passcode is set"
         case .hardware: "its key is in hardware"
-        case .systemBound: "bound to its system by `sysb` or by its group"
+        case .systemBound: "the attribute `sysb` or its group binds it to its system"
         case .unidentifiedMachine: "this-device-only, but its machine has no identity"
         case .otherMachine:
             "this-device-only, but the backup or the keychain is from another machine"

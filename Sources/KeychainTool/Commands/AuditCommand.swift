@@ -1,4 +1,5 @@
-// AuditCommand: shows and verifies the service's audit, and takes its verification key.
+// AuditCommand: shows and verifies the service's audit, and prints and then deletes the audit's
+// verification key.
 
 import ArgumentParser
 import KeychainCore

@@ -15,9 +15,9 @@ struct BackupCommand: ParsableCommand {
             has every secret in it, except those under an application password and those of items \
             of this device only. The latter can be restored only on this machine. Some items are \
             left out and listed, such as those that exist only while a passcode is set, and keys \
-            in hardware. If only items are damaged, the file is created without them, and the exit \
-            status is 6. `keychainctl restore --backup` restores the items; `keychainctl check \
-            --backup` checks whether a file is intact.
+            in hardware. Damaged items are left out too, and the exit status is then 6; if other \
+            parts of the keychain are damaged, no file is created. `keychainctl restore --backup` \
+            restores the items; `keychainctl check --backup` checks whether a file is intact.
             """)
 
     @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))

@@ -198,7 +198,7 @@ struct ImportCommand: ParsableCommand {
             throw ControlFailure(
                 .exists,
                 "\(item.name) has another secret in the keychain. \(ImportSource.consequence) "
-                    + "Choose one with --on-conflict skip\(source.hasTimes ? ", newer" : "") or "
+                    + "Choose what to do: --on-conflict skip\(source.hasTimes ? ", newer" : "") or "
                     + "replace.")
         }
     }

@@ -93,7 +93,7 @@ struct OTPCommand: ParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "With a key in Base32: codes are counted, starting at this number.",
+                "With a key in Base32: the first counter, for counted codes (RFC 4226).",
                 valueName: "number"))
         var counter: UInt64?
 

@@ -21,7 +21,7 @@ struct RestoreCommand: ParsableCommand {
             With --version: returns one item to an earlier version; its current state becomes a \
             version. A deleted item is restored. A renamed item gets its earlier name.
 
-            Without both: puts back items that were set aside. An item is put back only if all its \
+            With neither: puts back items that were set aside. An item is put back only if all its \
             bytes are as they were written. An item that was, or may have been, deleted or \
             replaced is put back only if its reference is given. Items that can't be restored stay \
             set aside; `keychainctl doctor` lists them. --dismiss permanently deletes items that \
@@ -213,7 +213,7 @@ struct RestoreCommand: ParsableCommand {
                 SetAsideText.text(of: rows) + "\nThis will be deleted permanently.",
                 phrase: "dismiss \(rows.count)", noPrompt: passcode.noPrompt)
         }
-        // Items that were set aside after the confirmation are not affected.
+        // Items that are set aside after the rows were read are not affected.
         let gone = try engine.dismissSetAside(Set(rows.map(\.row.reference)))
         try Output.print(
             json
