@@ -490,11 +490,3 @@ package struct Replica: Sendable {
         }
     }
 }
-
-extension LogEntry {
-    func grants(to machine: MachineID) -> Bool {
-        parts.contains {
-            if case .grant(let grant) = $0 { grant.recipient == machine } else { false }
-        }
-    }
-}

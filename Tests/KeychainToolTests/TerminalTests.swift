@@ -164,7 +164,7 @@ import Testing
         try GuardedItems.add(to: home)
         try expectPasscode(
             home, for: "bank", secret: "the secret of bank",
-            otherwise: "keychainctl: The item requires the passcode.")
+            otherwise: "keychainctl: The item requires the passcode, and none was entered.")
     }
 
     /// Expects a prompt for the passcode 1234, and another prompt after a wrong passcode. If the

@@ -169,3 +169,11 @@ package struct LogEntry: Hashable, Sendable {
         }
     }
 }
+
+extension LogEntry {
+    func grants(to machine: MachineID) -> Bool {
+        parts.contains {
+            if case .grant(let grant) = $0 { grant.recipient == machine } else { false }
+        }
+    }
+}
