@@ -312,7 +312,7 @@ let package = Package(
             dependencies: [
                 "SynchronizationTestSupport", "KeychainSynchronizer", "KeychainSynchronization",
                 "KeychainRelay", "KeychainCore", "KeychainCrypto", "KeychainSQLite",
-                "KeychainEngine", "TestPrograms",
+                "KeychainEngine", "KeychainTesting", "TestPrograms",
             ],
             swiftSettings: settings),
         // Clusters of etcd for tests, their certificates, and the links to their nodes.
@@ -355,7 +355,7 @@ let package = Package(
                     name: "NIOSSL", package: "swift-nio-ssl",
                     condition: .when(traits: ["Synchronization"])),
             ],
-            swiftSettings: settings),
+            exclude: ["two_shells.py"], swiftSettings: settings),
         .testTarget(
             name: "KeychainWireTests",
             dependencies: ["TestPrograms", "KeychainWire", "KeychainCore"],

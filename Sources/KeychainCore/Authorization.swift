@@ -7,8 +7,9 @@ package import FoundationEssentials
 #endif
 
 /// A token with which the keychain confirms that a user proved presence. For a passcode, it is the
-/// answer to ``Authenticate``. It is valid until the keychain is locked or closed, or its passcode,
-/// another way in, its binding to a machine or its keys are changed.
+/// answer to ``Authenticate``. It is valid until the keychain is locked or closed, its keys or its
+/// binding to a machine are changed, or a passcode, recovery code or credential is added, changed or
+/// removed.
 package struct AuthenticationGrant: Hashable, Sendable {
     @Hidden package private(set) var token: Bytes16
 

@@ -429,7 +429,9 @@ private struct StoredKeys: MessageCodable, Sendable {
         if try engine.perform(HasSecureEnclave()) {
             let made = try engine.perform(
                 MakeSecureEnclaveKey(
-                    NewSecureEnclaveKey(protection: .afterFirstUnlockThisDeviceOnly)), as: all)
+                    NewSecureEnclaveKey(
+                        protection: .afterFirstUnlockThisDeviceOnly,
+                        constraints: .privateKeyUsage)), as: all)
             return StoredKeys(blob: made.blob, publicKey: made.publicKey, seed: seed)
         }
         return StoredKeys(scalar: SoftwareSigner.random().privateKey, seed: seed)

@@ -1,6 +1,7 @@
 // Keys in hardware: what the engine requires of a caller that uses such a key, and what makes a
 // blob unusable.
-//   The hardware is the simulation in KeychainTesting. Tests/KeychainTPMTests uses a TPM.
+//   The hardware is the simulation in KeychainTesting. Tests/KeychainTPMTests uses swtpm, a
+//   TPM in software.
 
 import Foundation
 import KeychainAsymmetricKeys

@@ -89,20 +89,28 @@ import Testing
         try a.set("before", "1")
         try c.set("of the removed", "2")
         try converge(a, b, c)
+        // Of this entry, the removed machine reads nothing before its removal.
+        try b.set("unread", "0")
+        #expect(try b.append())
+        try a.read()
         try a.carryOut(.remove(a.replica.closing(of: c.id)))
         // The removed machine writes before it learns of its removal. This entry is void.
         try c.set("before", "altered")
         #expect(try c.append())
+        try c.read()
+        #expect(c.values == ["before": "altered", "of the removed": "2", "unread": "0"])
         try a.set("after", "3")
         try converge(a, b)
         let epoch = a.replica.circle.roster.epoch
         #expect(epoch == 1)
-        // The removed machine keeps its items and the keys of epoch 0, and gets no others.
+        // The removed machine keeps its items and the keys of epoch 0, and gets no others. These
+        // keys open what the others wrote before, as long as the server has it.
         try c.read()
-        #expect(c.values == ["before": "altered", "of the removed": "2"])
+        #expect(c.values == ["before": "altered", "of the removed": "2", "unread": "0"])
         #expect(c.replica.groupKeys.values.allSatisfy { $0.epoch == 0 })
         #expect(try !c.append())
-        #expect(a.values == ["before": "1", "of the removed": "2", "after": "3"])
+        #expect(
+            a.values == ["before": "1", "of the removed": "2", "unread": "0", "after": "3"])
         #expect(b.values == a.values)
         // Once the removed machine's log is retired, it can be deleted: other logs contain those of
         // its versions that count.
@@ -111,7 +119,7 @@ import Testing
             try a.exchange()
             retirement = a.replica.retirement(of: c.id)
         }
-        // It isn't retired while an item may have to be appended.
+        // A machine retires no log while it may have to append an item that is in no log.
         try b.set("last", "4")
         #expect(try b.append())
         var doubtful = a.replica
@@ -146,7 +154,7 @@ import Testing
         for (change, keys) in [
             (addition, stranger), (addition, b.replica.keys),
             (.remove(a.replica.closing(of: a.id)), b.replica.keys),
-            // With wrong heads in its own removal, this machine could void the entries of others.
+            // A removal names how far each log counts. This machine must not decide that.
             (.remove(b.replica.closing(of: b.id)), b.replica.keys),
             (.remove(a.replica.closing(of: stranger.id)), a.replica.keys),
             (.suspend(a.replica.closing(of: stranger.id)), a.replica.keys),

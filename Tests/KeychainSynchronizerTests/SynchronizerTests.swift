@@ -232,16 +232,51 @@ import Testing
 
     // MARK: What travels
 
-    @Test(arguments: ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly })
+    @Test(arguments: ProtectionClass.allCases)
     func `only synchronizable items that aren't this-device-only are sent to other machines`(
         protection: ProtectionClass
     ) async throws {
         let (one, two) = try await pair()
+        let passcode = SecretBytes(copying: Array("a passcode".utf8))
+        try one.engine.perform(SetPasscode(passcode, allowsWeak: true), as: AccessGroups([]))
         try one.set("local", "1", protection: protection, isSynchronizable: false)
         try? one.set("synchronizable", "2", protection: protection)
         try await converge(one, two)
         let expected = protection.isThisDeviceOnly ? [:] : ["synchronizable": "2"]
         #expect(try two.values() == expected)
+    }
+
+    @Test func `an item that is bound to its system isn't sent, and the status says why`()
+        async throws
+    {
+        let (one, two) = try await pair()
+        for (account, isBound) in [("bound", 1), ("free", 0)] {
+            let item = NewItem(
+                itemClass: .genericPassword,
+                attributes: [
+                    .service: .string("s"), .account: .string(account),
+                    .systemBound: .number(Int64(isBound)),
+                ],
+                accessGroup: Device.group, protection: .whenUnlocked, isSynchronizable: true,
+                data: Data("1".utf8))
+            _ = try one.engine.perform(AddItem(item), as: Device.caller)
+        }
+        try await converge(one, two)
+        #expect(try two.values() == ["free": "1"])
+        #expect(
+            try await one.status().staying == [StayingItems(reason: .systemBound, count: 1)])
+    }
+
+    /// No program can make such items synchronizable. An older keychain could have one.
+    @Test func `keys in hardware and items under an access control have a reason to stay`() {
+        var record = ItemRecord(
+            itemClass: .key,
+            attributes: [.tokenID: .string("com.apple.setoken"), .modificationDate: .date(1)],
+            accessGroup: Device.group, isSynchronizable: true, isTombstone: false)
+        #expect(SynchronizedItem.reasonToStay(record, .whenUnlocked, nil) == .hardwareKey)
+        record.attributes[.tokenID] = nil
+        record.constraints = .userPresence
+        #expect(SynchronizedItem.reasonToStay(record, .whenUnlocked, nil) == .accessControl)
     }
 
     @Test func `an item that is too large isn't sent, and the status says why`() async throws {

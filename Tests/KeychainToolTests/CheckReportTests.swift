@@ -49,10 +49,17 @@ private let version = CheckReport.DamagedItem.earlierVersion(of: .random())
         (report([item, nameless]), "2 damaged items. ", "recover"),
         (report([item, nameless], setAside: 1), "2 damaged items. ", "recover"),
         (report([item, version], pages: [3]), "1 damaged item, in a damaged part ", "recover"),
-        (report([version], pages: [3]), "Every item is intact, but the file has 1 ", "recover"),
-        (report([version, version]), "Every item is intact, but the keychain has 2 ", "purge"),
         (
-            report([.earlierVersion(of: nil)]), "Every item is intact, but the keychain has 1 ",
+            report([version], pages: [3]), "No item is known to be damaged, but the file has 1 ",
+            "recover"
+        ),
+        (
+            report([version, version]), "No item is known to be damaged, but the keychain has 2 ",
+            "purge"
+        ),
+        (
+            report([.earlierVersion(of: nil)]),
+            "No item is known to be damaged, but the keychain has 1 ",
             "recover"
         ),
     ]

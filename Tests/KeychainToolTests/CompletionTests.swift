@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test
-    func `completion offers every name without control characters, leading dash or leading tilde`()
+    func `completion offers every printable name without a leading dash or tilde`()
         throws
     {
         let home = try home()
@@ -91,7 +91,7 @@ import Testing
             ("bash", "--json db\t", "db/prod"), ("zsh", "--json db\t", "db/prod"),
             ("bash", "-a db\t", "db"), ("zsh", "-a db\t", "db"),
             ("bash", "\"db\t", "db/prod"), ("zsh", "'a b\t", "a b/$(touch ran)"),
-            // Inside an open bash quote, names that can't be quoted there aren't completed.
+            // Inside an open bash quote, only names that need no quotes are completed.
             ("bash", "\"a b\t\"", "a b"), ("bash", "'it\t'", "it"),
         ] as [(String, String, String)])
     func `completion in the shell turns a name into exactly one word`(

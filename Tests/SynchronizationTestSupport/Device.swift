@@ -27,6 +27,7 @@ package final class Device: Sendable {
     private let server: any RecordStore
     package let clock: TestClock
     private let place: Place
+    private let hardware: (any KeyHardware)?
     private let opened: Mutex<KeychainEngine>
 
     private enum Place: Sendable {
@@ -39,20 +40,24 @@ package final class Device: Sendable {
     package static let caller = AccessGroups([group, "other"])
 
     /// A machine whose keychain is in the folder with this path, and is created if there is none.
-    /// Without a path, the machine gets a new keychain in memory.
+    /// Without a path, the machine gets a new keychain in memory. `hardware` is the machine's chip.
     package init(
         _ name: String, _ server: any RecordStore, clock: TestClock = TestClock(),
-        folder: String? = nil
+        folder: String? = nil, hardware: (any KeyHardware)? = nil
     ) throws {
         self.name = name
         self.server = server
         self.clock = clock
         place = try folder.map { .folder($0) } ?? .memory(MemoryPlace())
-        opened = Mutex(try Self.open(place, clock))
+        self.hardware = hardware
+        opened = Mutex(try Self.open(place, clock, hardware))
     }
 
-    private static func open(_ place: Place, _ clock: TestClock) throws -> KeychainEngine {
+    private static func open(
+        _ place: Place, _ clock: TestClock, _ hardware: (any KeyHardware)?
+    ) throws -> KeychainEngine {
         var options = EngineOptions.testing
+        options.hardware = hardware
         options.now = { clock.now }
         options.synchronization = { Synchronizer() }
         return switch place {
@@ -65,7 +70,7 @@ package final class Device: Sendable {
 
     /// Opens the keychain with a new engine, as after a restart of the process.
     package func restart() throws {
-        let engine = try Self.open(place, clock)
+        let engine = try Self.open(place, clock, hardware)
         opened.withLock { $0 = engine }
     }
 

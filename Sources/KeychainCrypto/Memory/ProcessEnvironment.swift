@@ -5,8 +5,8 @@
 //   (2) A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities)
 //       ignores the values of all variables. Otherwise the caller could make it open another user's
 //       keychain or connect to another service, with rights that the caller doesn't have.
-//   (3) A value that is not UTF-8 is never used as a path, because Swift would turn two different
-//       paths into the same one.
+//   (3) In a value that is not UTF-8, Swift replaces bytes with U+FFFD, so that two different paths
+//       would become the same. Such a value doesn't choose a keychain.
 //   (4) The tools reject arguments that are not UTF-8 before they evaluate any. Swift replaces such
 //       bytes with U+FFFD, so that two different names would become the same. The arguments that
 //       `run` passes to another program are passed unchanged, byte for byte.
@@ -16,7 +16,8 @@
 //       each closed descriptor before they open anything else. In any program, the keychain's files
 //       and sockets never keep such a number.
 
-// `environ` is a C variable, which no thread of this package changes.
+// `environ` is a C variable. This package changes it, and the variables, only while the process has
+// one thread.
 @unsafe @preconcurrency import Glibc
 
 package enum ProcessEnvironment {

@@ -27,7 +27,7 @@ enum Work: Sendable {
     case derivation
     /// Processes a whole keychain.
     case whole
-    /// Waits for the chip.
+    /// Waits for the machine's chip, a TPM.
     case chip
 }
 
@@ -172,7 +172,7 @@ final class Workers: Sendable {
     /// Calls `then` after both an ordinary thread and a derivation thread have taken the probe from
     /// their queues.
     func probe(_ then: @escaping @Sendable () -> Void) {
-        // The watchdog is a separate party, so that no other party delays it.
+        // The watchdog is a separate party, so that no other party's queue delays it.
         run(for: .watchdog) { [derivations] in
             derivations.submit(for: .watchdog) { isActive in
                 if isActive { then() }

@@ -106,7 +106,8 @@ extension KeyRing {
     /// no keys need a way in, `way` is ignored.
     ///
     /// - Returns: Whether the ring has all keys that can be opened on this machine.
-    /// - Throws: `authFailed` if `way` is wrong or opens only the machine key; `param` if the
+    /// - Throws: `authFailed` if `way` is wrong, or is a recovery code that only opens items of
+    ///   another machine; `param` if the
     ///   keychain has other ways in, but none of this kind.
     mutating func unlockForRecovery(
         with way: WayIn?, _ options: EngineOptions

@@ -24,8 +24,8 @@ package struct Circle: Hashable, Sendable {
     package private(set) var head: LogHead
     package private(set) var roster: Roster
     /// For each machine that was removed or suspended, the head of its log that the last such
-    /// change names. Later entries don't count if they were written without knowledge of the
-    /// change.
+    /// change names. Later entries of a suspended machine count only if they were written with
+    /// knowledge of the change, and those of a removed one never.
     package private(set) var closed: [MachineID: LogHead] = [:]
     /// For each machine, the highest index of its log that the membership log names.
     package private(set) var named: LogIndexes = [:]

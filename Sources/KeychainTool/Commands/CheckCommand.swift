@@ -113,13 +113,13 @@ struct CheckCommand: ParsableCommand {
             guard report.damagedPages.isEmpty else {
                 return ControlFailure(
                     .damaged,
-                    "Every item is intact, but the file has "
+                    "No item is known to be damaged, but the file has "
                         + "\(counted(report.damagedPages.count, "damaged page")). `keychainctl "
                         + "recover` rewrites the keychain.")
             }
             return ControlFailure(
                 .damaged,
-                "Every item is intact, but the keychain has "
+                "No item is known to be damaged, but the keychain has "
                     + "\(counted(report.damagedItems.count, "damaged earlier version")). "
                     + (report.damagedItems.contains { $0.reference == nil }
                         ? "`keychainctl recover` rebuilds the keychain without earlier versions."

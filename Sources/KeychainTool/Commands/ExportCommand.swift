@@ -118,9 +118,8 @@ struct ExportCommand: ParsableCommand {
             guard names.insert(name).inserted else {
                 throw ControlFailure(
                     .failure,
-                    "Several items have the account \(name) and differ in the access group or the "
-                        + "mark for synchronization. Nothing was written. The format json accepts "
-                        + "them.")
+                    "Several items have the account \(name) and differ in other attributes, such as "
+                        + "the access group. Nothing was written. The format json accepts them.")
             }
             guard let data = item.data, !data.contains(0),
                 let value = String(validating: data, as: UTF8.self)

@@ -1,7 +1,7 @@
 // KeyNames: readable names for the numbers and DER values in items for keys and certificates, and
 // for access constraints.
-//   (1) The names are for display and JSON: no decision about access depends on them. Any bytes are
-//       accepted.
+//   (1) The names are for display and JSON: no decision about access depends on them. Bytes of an
+//       unknown form have no name.
 
 import FoundationEssentials
 package import KeychainCore

@@ -89,7 +89,8 @@ struct SyncRemoveCommand: ParsableCommand {
             }
             try sync.keychain.send(.remove(removed.id))
             try sync.settleChange()
-            // Entries of this machine that the removal made void are sent again under new keys.
+            // The removal made entries void whose writer didn't know of it. This machine sends what
+            // its own void entries had again, under new keys.
             try sync.settle()
             try Output.print("Removed \(name) from the circle.")
         }
