@@ -440,7 +440,7 @@ let package = Package(
             dependencies: [
                 "TestPrograms",
                 "KeychainTPM", "KeychainCore", "KeychainCrypto", "KeychainEngine",
-                "KeychainRuntime", "KeychainServices", crypto,
+                "KeychainRuntime", "KeychainServices", "SynchronizationTestSupport", crypto,
             ],
             swiftSettings: settings),
         // The repository's own rules.

@@ -351,12 +351,10 @@ import Testing
     // MARK: Tokens
 
     /// A token that expires after a number of seconds.
-    private func token(
-        of member: Device, seconds: Double, groups: [String]? = nil
-    ) async throws -> JoinToken {
+    private func token(of member: Device, seconds: Double) async throws -> JoinToken {
         let now = member.clock.now + Date.timeIntervalBetween1970AndReferenceDate
         let answer = try await member.relay.send(
-            .makeToken(groups: groups, expires: Int64((now + seconds) * 1000)))
+            .makeToken(groups: nil, expires: Int64((now + seconds) * 1000)))
         let secret = try #require(answer.secret)
         return try #require(JoinToken(decoding: secret.plainBytes))
     }
@@ -404,26 +402,6 @@ import Testing
         let log = try await joiner.join()
         #expect(log.includes(machine))
         #expect(!server.records.keys.contains { $0.contains("/t/") })
-    }
-
-    @Test func `a machine that joins with a token for a group gets the items of that group only`()
-        async throws
-    {
-        let (one, two) = try await devices()
-        try one.set("a", "1")
-        try one.set("b", "2", group: "other")
-        let token = try await token(of: one, seconds: 60, groups: ["other"])
-        let joiner = TokenJoiner(
-            token, try await description(of: two), store: server, timing: Self.patient)
-        async let admission = joiner.join()
-        try await wait(for: "a request with a token") { records in
-            records.keys.contains { $0.contains("/t/") }
-        }
-        try await one.settle()
-        try await begin(two, try await admission)
-        try await converge(one, two)
-        #expect(try two.values() == ["b": "2"])
-        #expect(try await two.status().machines.first { $0.isThisOne }?.seesAllGroups == false)
     }
 
     @Test func `an expired token lets no machine join`() async throws {

@@ -1,5 +1,5 @@
-// WaitingTokenTests: additions of machines with a join token that wait for the server, while the
-// token expires or its issuer is removed.
+// WaitingTokenTests: additions of machines with a join token, also if they wait for the server while
+// the token expires or its issuer is removed.
 
 import Foundation
 import KeychainCore
@@ -9,19 +9,40 @@ import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing
 
-@Suite struct `A waiting addition with a join token` {
+@Suite struct `An addition with a join token` {
     private let server = MemoryStore()
 
     /// Stores the request of a new machine with a token of `issuer` that expires in a minute.
-    private func request(issuer: Device) async throws {
+    private func request(
+        issuer: Device, groups: [String]? = nil,
+        machine: MachineDescription = MachineKeys.random().description
+    ) async throws {
         let now = issuer.clock.now + Date.timeIntervalBetween1970AndReferenceDate
         let answer = try await issuer.relay.send(
-            .makeToken(groups: nil, expires: Int64((now + 60) * 1000)))
+            .makeToken(groups: groups, expires: Int64((now + 60) * 1000)))
         let secret = try #require(answer.secret)
         let token = try #require(JoinToken(decoding: secret.plainBytes))
         let id = Hexadecimal.text(token.grant.id.bytes)
         server.records["\(token.grant.circle)/t/\(id)"] =
-            try token.request(for: MachineKeys.random().description).bytes
+            try token.request(for: machine).bytes
+    }
+
+    @Test func `a machine that joins with a token for one group gets only this group's items`()
+        async throws
+    {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        try one.set("a", "1")
+        try one.set("b", "2", group: "other")
+        let bytes = try await two.relay.send(.describe).message
+        try await request(
+            issuer: one, groups: ["other"],
+            machine: try #require(MachineDescription(decoding: bytes)))
+        try await one.settle()
+        try await two.joinListed()
+        try await converge(one, two)
+        #expect(try two.values() == ["b": "2"])
+        #expect(try await two.status().machines.first { $0.isThisOne }?.seesAllGroups == false)
     }
 
     @Test func `a token admits no machine if its issuer's removal comes first`() async throws {
