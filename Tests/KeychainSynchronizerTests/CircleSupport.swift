@@ -83,6 +83,22 @@ extension MemoryStore {
         _ = try? await copier.relay(through: lost).settle()
         #expect(records.keys.count { $0.contains("/m/") } == count + 1)
     }
+
+    /// Suspends a machine that is away. `copier` copies its log and retires it. `late` isn't
+    /// suspended, and reads none of that; with `isRemoving`, it has signed the removal of `copier`.
+    func suspend(
+        _ absent: Device, copiedBy copier: Device, unreadBy late: Device, isRemoving: Bool = true
+    ) async throws {
+        for device in [late, copier] { device.clock.now += 59 * Device.day }
+        try late.set("c", "1")
+        try await late.sendOnly(to: self)
+        if isRemoving { try await late.signRemoval(of: copier) }
+        try await copier.settle()
+        copier.clock.now += 2 * Device.day
+        let relay = copier.relay(through: self, absenceLimit: Device.absenceLimit)
+        for _ in 0..<3 { try await relay.settle() }
+        absent.clock.now = copier.clock.now
+    }
 }
 
 extension Device {

@@ -225,8 +225,8 @@ final class AuditTrail: Sendable {
         if let position = state.writer?.position { note("audit: continued", position) }
     }
 
-    /// Logs the position. Whoever compares an audit with the log notices if an older one was put
-    /// back.
+    /// Logs the position. It shows a reader who compares it with an audit whether an older audit was
+    /// put back.
     private func note(_ what: String, _ position: AuditPosition) {
         log.note("\(what), \(position.next - 1):\(position.head.short)")
     }
