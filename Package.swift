@@ -341,7 +341,7 @@ let package = Package(
             dependencies: [
                 "KeychainEtcd", "EtcdTestSupport", "SynchronizationTestSupport", "TestPrograms",
                 "keychainctl", "keychaind", "KeychainRelay",
-                "KeychainSynchronization", "KeychainCore", "KeychainEngine",
+                "KeychainSynchronization", "KeychainCore", "KeychainCrypto", "KeychainEngine",
                 .product(
                     name: "NIOCore", package: "swift-nio",
                     condition: .when(traits: ["Synchronization"])),

@@ -120,11 +120,10 @@ extension Session {
                 obstructed.remove(entry.frame.writer)
             } catch {
                 hasPassedOver = true
+                // If no other entry follows, ``noteObstructedLogs(_:)`` records the log.
                 if case .gap = error { continue }
-                // A session that isn't current yet would wait in vain for the log's next entry, so
-                // the log counts as rejected.
-                if case .repeated = error, isCurrent { continue }
-                // The replica has noted the reason, unless the entry was only repeated.
+                if case .repeated = error { continue }
+                // The replica has noted the reason.
                 rejected.insert(entry.frame.writer)
             }
         }

@@ -1,0 +1,84 @@
+// json-client: the JSON gateway, with async-http-client. Bytes are base64, numbers are strings.
+
+import AsyncHTTPClient
+import Comparison
+import Foundation
+import NIOCore
+
+struct Put: Encodable {
+    let key: Data
+    let value: Data
+}
+
+struct Range: Encodable {
+    let key: Data
+    let range_end: Data
+    let limit: Int
+}
+
+struct RangeAnswer: Decodable {
+    struct Pair: Decodable { let value: Data }
+    let kvs: [Pair]?
+}
+
+struct Watch: Encodable {
+    struct Create: Encodable { let key: Data }
+    let create_request: Create
+}
+
+struct WatchLine: Decodable {
+    struct Event: Decodable {}
+    struct Result: Decodable {
+        let created: Bool?
+        let events: [Event]?
+    }
+    let result: Result
+}
+
+struct JSONInterface: EtcdInterface {
+    let client: HTTPClient
+    let base: String
+
+    func put(_ key: String, _ value: [UInt8]) async throws {
+        _ = try await post("kv/put", Put(key: Data(key.utf8), value: Data(value)))
+    }
+
+    func range(from first: String, to end: String, limit: Int) async throws -> [[UInt8]] {
+        let request = Range(key: Data(first.utf8), range_end: Data(end.utf8), limit: limit)
+        let body = try await post("kv/range", request).collect(upTo: 64 << 20)
+        let answer = try JSONDecoder().decode(RangeAnswer.self, from: Data(body.readableBytesView))
+        return (answer.kvs ?? []).map { Array($0.value) }
+    }
+
+    func watch(_ key: String, _ arrived: @escaping @Sendable () -> Void) async throws {
+        let request = Watch(create_request: .init(key: Data(key.utf8)))
+        var rest = Data()
+        for try await part in try await post("watch", request) {
+            rest.append(contentsOf: part.readableBytesView)
+            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = try JSONDecoder().decode(WatchLine.self, from: rest[..<end])
+                rest = Data(rest[(end + 1)...])
+                if line.result.created == true { arrived() }
+                for _ in line.result.events ?? [] { arrived() }
+            }
+        }
+    }
+
+    private func post(
+        _ path: String, _ message: some Encodable
+    ) async throws -> HTTPClientResponse.Body {
+        var request = HTTPClientRequest(url: "\(base)/v3/\(path)")
+        request.method = .POST
+        request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(message)))
+        let response = try await client.execute(request, timeout: .minutes(10))
+        precondition(response.status == .ok, "\(response.status)")
+        if path == "kv/put" { for try await _ in response.body {} }
+        return response.body
+    }
+}
+
+var configuration = HTTPClient.Configuration()
+configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+let client = HTTPClient(configuration: configuration)
+try await compare(JSONInterface(client: client, base: "http://127.0.0.1:\(portArgument())"))
+try await client.shutdown()
