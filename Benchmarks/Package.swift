@@ -29,7 +29,7 @@ let package = Package(
             dependencies: [
                 .product(name: "Keychain", package: "swift-keychain"),
                 .product(name: "KeychainServices", package: "swift-keychain"),
-                // For the floors: the cost of the same work without a keychain.
+                // For the floors, which measure the cost of the same work without a keychain.
                 .product(name: "Crypto", package: "swift-crypto"),
                 "BenchmarkFigures", "CBenchmarkSQLite",
             ],

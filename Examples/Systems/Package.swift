@@ -38,8 +38,8 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-/// Whether this build measures which lines of the libraries the tests execute, as `./dev test`
-/// requires. `swift test --enable-code-coverage` would recompile all dependencies.
+/// Whether this build measures the tests' code coverage of the libraries, as `./dev test` requires.
+/// `swift test --enable-code-coverage` would recompile all dependencies.
 let isMeasured = Context.environment["KEYCHAIN_COVERAGE"] != nil
 let coverageSettings: [SwiftSetting] =
     isMeasured ? [.unsafeFlags(["-profile-generate", "-profile-coverage-mapping"])] : []
@@ -127,8 +127,8 @@ let package = Package(
         program("sign-in-service", of: "SignIn", ["StandIn"]),
         tests("SignInTests", of: "SignIn", ["SignIn", "sign-in", "sign-in-service", security]),
 
-        // Tests for the storage layer of each system, written with `Keychain`. The end of the
-        // system's README shows this code.
+        // Each system's storage layer, written with `Keychain`, and its tests. Each README shows
+        // this storage layer at the end.
         .testTarget(
             name: "WithKeychainTests",
             dependencies: [

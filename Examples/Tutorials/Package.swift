@@ -1,9 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The identity of the package, by which SwiftPM looks up module aliases. For a package with a URL,
-/// it is the last component of the URL, "swift-keychain". For a package with a path, it is the name
-/// of the folder, which can be any name in a clone.
+/// The identity of the package swift-keychain, by which SwiftPM looks up module aliases. If a
+/// dependency specifies the package by URL, the identity is the last component of the URL,
+/// "swift-keychain". If it specifies a path, the identity is the name of the folder, which can be
+/// any name in a clone.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
@@ -60,7 +61,7 @@ let package = Package(
             name: "signerTests", dependencies: ["signer", keychainTesting] + modules,
             swiftSettings: settings),
 
-        // Compares the articles with these programs, and runs the articles' sessions.
+        // Compares the articles with these programs, and runs the articles' console sessions.
         .testTarget(
             name: "ArticleTests", dependencies: ["token", "password", "signer"] + modules,
             swiftSettings: settings),

@@ -26,8 +26,8 @@ extension TestKeychain {
         /// usually doesn't prevent.
         ///
         /// ``TestKeychain/lock()`` really locks the keychain and takes each item's accessibility
-        /// into account. Use this fault to simulate a device that is locked during a sequence of
-        /// operations.
+        /// into account. Use this fault to simulate a device that becomes locked in the middle of a
+        /// sequence of operations.
         public static let locked = Fault(
             .interactionNotAllowed, "The test simulates a locked keychain.",
             operations: [.add, .search, .update, .secureEnclave])
@@ -186,8 +186,8 @@ extension TestKeychain {
                 skipCount: max(skipped, 0), remainingCount: max(count ?? .max, 0)))
     }
 
-    /// Removes all injected faults. An operation that is already being delayed still waits until its
-    /// delay ends.
+    /// Removes all injected faults. An operation that is already being delayed still waits until
+    /// its delay ends.
     public func removeFaults() {
         faults.removeAll()
         subscribers.signal()

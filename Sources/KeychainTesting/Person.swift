@@ -101,7 +101,7 @@ extension TestKeychain {
         /// A name for the current enrollment, or `nil` if nothing is enrolled.
         ///
         /// Change the name to simulate that a fingerprint or face was added or removed. Existing
-        /// items that require `biometryCurrentSet` can then not be opened.
+        /// items that require `biometryCurrentSet` can then no longer be opened.
         public var enrollment: String?
 
         /// Whether biometry failed too often and requires the passcode.
@@ -149,11 +149,11 @@ extension TestKeychain {
 // MARK: - The user of a keychain
 
 extension TestKeychain {
-    /// The simulated user who is asked when an item is opened whose access control requires the
-    /// user. If `nil`, which is the default, the user can't be asked, as in a program without a
-    /// terminal. Opening such an item then fails with `errSecInteractionNotAllowed` if a prompt for
-    /// the passcode, a fingerprint or a face is needed, and with `errSecAuthFailed` if only a
-    /// prompt for an application password is needed.
+    /// The simulated user, who is asked when opening an item requires authentication. If `nil`,
+    /// which is the default, the user can't be asked, as in a program without a terminal. Opening
+    /// such an item then fails with `errSecInteractionNotAllowed` if a prompt for the passcode, a
+    /// fingerprint or a face is needed, and with `errSecAuthFailed` if only a prompt for an
+    /// application password is needed.
     ///
     /// Operations on ``database`` and ``secItemDatabase`` prompt this user. Within
     /// ``withSecItem(_:)``, so do the SecItem functions and `LAContext`.

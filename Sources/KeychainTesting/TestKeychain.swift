@@ -102,7 +102,7 @@ public final class TestKeychain: Sendable {
             })
     }
 
-    /// The handler with the faults, and the caller with its current access groups.
+    /// The handler, which applies the faults, and the current access groups.
     package var connection: KeychainConnection<KeychainHandler> {
         KeychainConnection(
             handler: .substitute(FaultyHandler(keychain: self)),
@@ -128,11 +128,11 @@ public final class TestKeychain: Sendable {
     /// The access groups that the program may use by its entitlements, starting with the group for
     /// new items.
     ///
-    /// The default is the single group `default`, that of programs without entitlements. No other
-    /// program shares it here, so a deletion that specifies only the class deletes all of its
-    /// items. If the array is empty, every operation on items fails with `missingEntitlement`
-    /// (`errSecMissingEntitlement`, -34018). A new value takes effect with the next operation;
-    /// within ``withSecItem(_:)``, with the next call of that function.
+    /// The default is the single group `default`, that of programs without entitlements. In a test
+    /// keychain, no other program shares this group, so a deletion that specifies only a class
+    /// deletes all items of that class. If the array is empty, every operation on items fails with
+    /// `missingEntitlement` (`errSecMissingEntitlement`, -34018). A new value takes effect with the
+    /// next operation; within ``withSecItem(_:)``, with the next call of that function.
     public var accessGroups: [String] {
         get { state.withLock { $0.accessGroups } }
         set {
@@ -141,9 +141,9 @@ public final class TestKeychain: Sendable {
         }
     }
 
-    /// Whether a Secure Enclave is available. By default, none is, as on machines without a TPM
-    /// 2.0, and creating a key in it fails with `secureEnclaveUnavailable` (`errSecUnimplemented`,
-    /// -4).
+    /// Whether a Secure Enclave is available. The default is `false`, as on machines without a TPM
+    /// 2.0: creating a Secure Enclave key then fails with `secureEnclaveUnavailable`
+    /// (`errSecUnimplemented`, -4).
     ///
     /// The Secure Enclave is a **simulation in software**. Its keys are in the memory of the test
     /// and are not protected. To a program, it behaves like hardware: its P-256 keys don't reveal

@@ -13,8 +13,8 @@ struct ItemSaving {
     /// The access group. With `nil`, an existing item of any group is changed, and a new item goes
     /// into the first group of the entitlements or, without entitlements, into the group "default".
     var group: String?
-    /// With `nil`, an existing item of either kind is changed, and a new item is not
-    /// synchronizable.
+    /// With `nil`, an existing item is changed whether or not it is synchronizable, and a new item
+    /// is not synchronizable.
     var isSynchronizable: Bool?
     /// With `nil`, an existing item keeps its protection class, and a new item is readable after
     /// the first unlock.
@@ -46,8 +46,8 @@ struct ItemSaving {
 
     /// The item that has exactly this name, or `nil` if there is none that can be read.
     ///
-    /// - Throws: ``ControlFailure`` if several items have the name, in different groups or as
-    ///   synchronizable and other items.
+    /// - Throws: ``ControlFailure`` if several items have the name: in different groups, or one
+    ///   that is synchronizable and one that isn't.
     func existing(_ session: KeychainSession) throws -> ItemSnapshot? {
         let query = ItemQuery(
             itemClass: itemClass, attributes: keys, accessGroup: group,
@@ -56,7 +56,7 @@ struct ItemSaving {
         do {
             found = try session.find([query])
         } catch let failure as KeychainFailure where failure.status == .decode {
-            // The existing item is damaged or was lost. Adding the new one sets a damaged one
+            // The existing item is damaged or was lost. Adding the new item sets a damaged item
             // aside.
             return nil
         }

@@ -32,13 +32,14 @@ enum KeychainPlace {
         EmbeddedKeychain.conversionProgress = { state in
             line.show("converted \(state.done) of \(counted(state.total, "item"))")
         }
-        // A failed conversion is reported on a separate line.
+        // Clear the progress line even if the conversion fails, so that the error replaces it.
         defer { line.end() }
         return try opening()
     }
 
     /// Connects to the service, if one is in use. Call this before reading a secret: while the tool
-    /// connects, it must be identifiable, and other programs of this user can then read its memory.
+    /// connects, the service must be able to identify it, and other programs of this user can then
+    /// read the tool's memory.
     static func connect() throws(KeychainFailure) {
         _ = try ProcessKeychain.entitlements()
     }
@@ -49,8 +50,8 @@ enum KeychainPlace {
         return ProcessKeychain.client(for: socket)
     }
 
-    /// Whether a keychain exists. This doesn't create one. With a service, the result is `true`,
-    /// because the service creates a missing keychain at the first request.
+    /// Whether a keychain exists. None is created. With a service, the result is `true`, because
+    /// the service creates a missing keychain at the first request.
     static func holdsKeychain() throws(KeychainFailure) -> Bool {
         if try service() != nil { return true }
         return try holdsKeychain(folder().directory)
@@ -63,9 +64,9 @@ enum KeychainPlace {
             directory: try service.perform(ReadStatus()).directory, reason: "the keychain service")
     }
 
-    /// Reports the folders in which recoveries have left damaged files. Call this after the
-    /// keychain's keys were replaced: these files remain encrypted under the earlier keys. Nothing
-    /// is reported if the keychain's folder can't be determined or listed.
+    /// Reports the folders in which recoveries have left damaged files. Call this once the
+    /// keychain's keys have been replaced: the damaged files remain encrypted under the earlier
+    /// keys. Nothing is reported if the keychain's folder can't be determined or listed.
     static func tellOfDamagedFolders() {
         guard let folder = try? folder() else { return }
         for path in KeychainEngine.damagedFolders(in: folder.directory) {
@@ -77,8 +78,9 @@ enum KeychainPlace {
 
     /// Whether a folder contains a keychain.
     ///
-    /// - Throws: `notAvailable` if no keychain is found and the folder can't be examined or is
-    ///   accessible to other users.
+    /// - Throws: If no keychain is found: `notAvailable` if the path isn't a folder, or the folder
+    ///   belongs to another user or is accessible to other users; the error of examining the
+    ///   folder.
     static func holdsKeychain(_ directory: String) throws(KeychainFailure) -> Bool {
         try KeychainEngine.isPresent(in: directory)
     }

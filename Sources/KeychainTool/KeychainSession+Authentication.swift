@@ -13,7 +13,8 @@ extension KeychainSession {
     /// Returns the one item that a selection matches, with its secret.
     ///
     /// - Throws: The errors of ``findOne(_:includesData:hasClassAndLabel:)``; ``ControlFailure`` if
-    ///   what the item requires isn't provided; and `authFailed` if it is wrong.
+    ///   the passcode or password that the item requires isn't provided; `authFailed` if it is
+    ///   wrong.
     func openOne(_ queries: [ItemQuery]) throws -> ItemSnapshot {
         do {
             return try findOne(queries, includesData: true)
@@ -32,7 +33,7 @@ extension KeychainSession {
     }
 
     /// Runs `body`, and repeats it with the authentication that it turns out to require. If a typed
-    /// application password is wrong, asks again, three times in all.
+    /// application password is wrong, asks again, at most three times in all.
     func authenticating<Result>(
         _ body: (Authorization) throws(KeychainFailure) -> Result
     ) throws -> Result {

@@ -27,7 +27,7 @@ extension KeychainSession {
     /// Returns the one version that a selection and a number match.
     ///
     /// - Throws: ``ControlFailure`` if no version matches, or if several match: versions of
-    ///   different items, or of different names that one item had.
+    ///   different items, or of one item under different names.
     func version(_ queries: [ItemQuery], number: UInt32) throws -> ItemVersion {
         let found = try versions(queries, number: number)
         guard let version = found.first else { throw ControlFailure.noVersion }
@@ -53,7 +53,8 @@ extension KeychainSession {
     }
 
     /// Restores an item to an earlier version. If `replacing` is set, another item that now has the
-    /// name is deleted and becomes a version itself.
+    /// name of that version is deleted, and kept as a version itself if the history policy permits
+    /// versions.
     func restore(
         _ queries: [ItemQuery], version number: UInt32, replacing: Bool
     ) throws -> ItemSnapshot {

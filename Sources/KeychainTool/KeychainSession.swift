@@ -1,11 +1,11 @@
 // KeychainSession: an opened keychain, and the user or descriptor that can unlock it.
-//   (1) The tool acts for the keychain's owner: it requests every access group. A service may grant
-//       it only some. New items go into the first group of the entitlements or, without
+//   (1) The tool acts for the keychain's owner: it requests every access group. A service can grant
+//       fewer groups. New items go into the first group of the entitlements or, without
 //       entitlements, into the group "default".
 //   (2) `unlocking` prompts the user only after a request failed because something is locked. If
 //       the request fails again after a correct passcode, the user is not prompted again. `unlock`
-//       prompts whenever it is called, and `givenPasscode` unless the passcode is known. With a
-//       descriptor for the passcode, they read it there instead.
+//       prompts at each call, and `givenPasscode` only if the passcode isn't known yet. If a
+//       descriptor for the passcode was given, all three read the passcode from it instead.
 
 import KeychainRuntime
 import KeychainCrypto
@@ -23,8 +23,8 @@ struct KeychainSession {
         self.init(passcode, try KeychainPlace.opened())
     }
 
-    /// Opens the existing keychain. Returns `nil` if there is none. With a service, there always is
-    /// one, see ``KeychainPlace/holdsKeychain()``.
+    /// Opens the existing keychain. Returns `nil` if there is none. With a service, there is always
+    /// a keychain: see ``KeychainPlace/holdsKeychain()``.
     init?(existing passcode: PasscodeSource) throws {
         guard try KeychainPlace.holdsKeychain() else { return nil }
         self.init(passcode, try KeychainPlace.opened())
@@ -84,8 +84,8 @@ struct KeychainSession {
     }
 
     /// - Returns: `false` if the passcode can't be obtained.
-    /// - Throws: ``ControlFailure/lockedWithoutPasscode`` if no passcode is set, before one is
-    ///   asked for.
+    /// - Throws: ``ControlFailure/lockedWithoutPasscode`` if no passcode is set. The user is then
+    ///   not asked.
     func unlock() throws -> Bool {
         guard try hasPasscode else { throw ControlFailure.lockedWithoutPasscode }
         if let descriptor = source.descriptor {
@@ -145,9 +145,9 @@ struct KeychainSession {
 
     // MARK: Finding
 
-    /// Returns the items that a selection matches: all in the order in which they were added or,
-    /// with a limit, at most `limit` of each query in any order. Damaged items are skipped if an
-    /// intact one matches.
+    /// Returns the items that a selection matches. Without a limit, all are returned, in the order
+    /// in which they were added. With a limit, each query returns at most `limit` items in any
+    /// order. Damaged items are skipped if an intact one matches.
     func find(
         _ queries: [ItemQuery], limit: Int? = nil, includesData: Bool = false
     ) throws -> [ItemSnapshot] {
@@ -176,9 +176,10 @@ struct KeychainSession {
     /// Whether a search with these queries has skipped damaged items. Without a service, all damage
     /// that was reported in this process counts.
     ///
-    /// The engine of a service reports them only in the service's log. But a search without a match
-    /// fails if it reaches a damaged item. So each query is repeated for a creation date that no
-    /// item has. The index contains no creation dates, so the search reaches the same items.
+    /// The engine of a service reports skipped items only in the service's log. But a search that
+    /// matches nothing fails if it reaches a damaged item. So each query is repeated with a
+    /// creation date that no item has. The index contains no creation dates, so the search reaches
+    /// the same items.
     func hasSkippedDamage(_ queries: [ItemQuery]) -> Bool {
         guard case .service = keychain else { return EngineLog.tellsOfDamage }
         return queries.contains { query in
@@ -187,8 +188,8 @@ struct KeychainSession {
             guard case .failure(let failure) = search(query, Retrieval(limit: nil)) else {
                 return false
             }
-            // Items that were set aside or lost earlier are not skipped by a search. This search
-            // names them only because nothing matches it.
+            // Items that were set aside or lost earlier don't count: a search doesn't reach them,
+            // so it can't skip them. This search reports them only because nothing matches it.
             return failure.cause == .damage && failure != .lostItems
                 && failure != failure.item.map { KeychainFailure.setAsideItem($0) }
         }
@@ -238,7 +239,8 @@ struct KeychainSession {
             do {
                 found = try find(readable, limit: 2, includesData: includesData)
             } catch let failure as KeychainFailure where failure.status == .decode {
-                // Items of the open tier are damaged or lost. The full search may still find one.
+                // Items of the open tier are damaged or lost. The full search may still find an
+                // item.
             }
             if !found.isEmpty { queries = readable }
         }

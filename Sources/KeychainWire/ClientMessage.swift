@@ -8,8 +8,8 @@ package enum ClientMessage: Sendable {
     /// The first message of a connection.
     case hello(ClientHello)
     /// A request, followed by its body. The claim names the access groups whose items the request
-    /// can see; of these, the service uses the groups that the client is entitled to. It is empty
-    /// in requests about the keychain as a whole.
+    /// asks to see. Of these, the service grants only the groups that the client is entitled to.
+    /// The claim is empty in requests about the keychain as a whole.
     case request(RequestCode, claim: AccessGroups)
     /// Starts a subscription: from then on, changes are reported under the id of this message.
     case subscribe

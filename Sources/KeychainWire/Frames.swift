@@ -2,7 +2,7 @@
 //   (1) A handshake precedes the first frame. The service sends it over the socket that the client
 //       created, together with the descriptor of a new socket; the client sends it back over the
 //       new socket. The kernel attaches the credentials of the sending process, which proves that
-//       this process holds the connection now.
+//       the sender holds the connection now.
 //   (2) A frame consists of a header with the size of the message, and the message.
 
 package import KeychainCore
@@ -82,8 +82,8 @@ package enum WireLimits {
     /// The maximum size of a client's first message in bytes. It is small, because the service
     /// doesn't trust the client before that message.
     package static let helloByteCount = 1024
-    /// The maximum size of one message in bytes. It limits the secrets that a client can save,
-    /// because a request is one message.
+    /// The maximum size of one message in bytes. It limits the size of the secrets that a client
+    /// can save, because a request is one message.
     package static let messageByteCount = 64 << 20
     /// The maximum number of an answer's bytes in one message. A longer answer is sent in several
     /// messages.

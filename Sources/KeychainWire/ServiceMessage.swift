@@ -113,7 +113,7 @@ extension KeychainFailure {
 /// Describes the service and the rights of the client. It is the answer to the first message of a
 /// connection.
 package struct Welcome: Hashable, Sendable, MessageCodable {
-    /// The users whose keychains the service holds.
+    /// The keychains that the service holds.
     package enum Kind: Hashable, Sendable, CodedByPosition {
         /// The keychain of the user who runs the service.
         case user

@@ -39,7 +39,7 @@ package enum Format {
 
     /// A number, rounded to an integer, with commas as thousands separators.
     ///
-    /// - Parameter value: A number whose integer an `Int` can hold, or one that isn't finite.
+    /// - Parameter value: A number that fits into an `Int` when rounded, or one that isn't finite.
     /// - Returns: The text, or `?` if the number isn't finite.
     package static func grouped(_ value: Double) -> String {
         guard value.isFinite else { return "?" }

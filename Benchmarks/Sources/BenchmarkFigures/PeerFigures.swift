@@ -1,6 +1,7 @@
-// PeerFigures: the times of other secret stores for the same work, as a table and as a plot.
+// PeerFigures: the times that this keychain and other secret stores take for the same work, as a
+// table and as lines of a plot.
 
-/// The calls that are measured with every store.
+/// The calls that are measured, each with all stores that support it.
 package enum PeerCall: String, CaseIterable, Encodable, Sendable {
     case load
     case save
@@ -58,10 +59,10 @@ package struct PeerFigures: Encodable {
     }
 }
 
-/// The answer of a process that carries out several calls: their times.
+/// The answer of a process that carries out several calls: a line with the time of each call.
 package enum PeerAnswer {
-    /// Integer nanoseconds, separated by spaces. `nil` if the line is anything else or doesn't
-    /// contain `count` times.
+    /// The times in a line of integer nanoseconds, separated by spaces. `nil` if the line contains
+    /// anything else or not exactly `count` times.
     package static func times(_ line: String, count: Int) -> [Double]? {
         let times = line.split(separator: " ").compactMap { UInt64($0) }.map { Double($0) }
         let isWhole = times.count == line.split(separator: " ").count

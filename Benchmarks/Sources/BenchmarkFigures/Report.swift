@@ -69,8 +69,9 @@ package struct Report: Encodable {
         lines.append("")
         if !peers.isEmpty { lines += PeerFigures.table(peers) + [""] }
         lines.append(
-            "Figures are medians over rounds in which a figure and its floor are measured in "
-                + "turn. A time is the time of one call. A limit is MISSED if at least three "
+            "Figures are medians over rounds in which a figure and its floor (the same work "
+                + "without a keychain) are measured in turn. A time is the time of one call. A "
+                + "limit is MISSED if at least three "
                 + "quarters of the rounds miss it; if fewer rounds miss it but the median does, "
                 + "the result is within noise. A figure that was counted or measured once has no "
                 + "noise. An aim is a stricter limit that has not been reached yet; missing it is "

@@ -13,7 +13,7 @@ package struct Row: Encodable {
     package let subject: String
     /// The median of the rounds.
     package let figure: Double
-    /// The quartiles of the rounds.
+    /// The lower and the upper quartile of the rounds.
     package let quartiles: [Double]
     package let unit: Unit
     package let comparisons: [Comparison]
@@ -30,15 +30,17 @@ package struct Row: Encodable {
     }
 }
 
-/// A comparison of a figure with a floor, an earlier figure or a limit.
+/// A comparison of a figure with a base, a limit or both. The base is a floor (the cost of the same
+/// work without a keychain), another figure or a reference time.
 package struct Comparison: Encodable {
-    /// The name of the floor or earlier figure. Empty for a comparison with a limit only.
+    /// The name of the base. Empty for a comparison with a limit only.
     package let with: String
-    /// The floor or earlier figure, in the same unit. `nil` for a comparison with a limit only.
+    /// The base, in the figure's unit. `nil` for a comparison with a limit only.
     package let base: Double?
     /// The median of the rounds' ratios. `nil` if the limit applies to the figure itself.
     package let ratio: Double?
-    /// The quartiles of the values that the limit applies to.
+    /// The lower and the upper quartile of the rounds' ratios or, if there is no ratio, of the
+    /// figure.
     package let quartiles: [Double]
     package let limit: Limit?
     /// `nil` if there is no limit.
@@ -63,7 +65,7 @@ package struct Comparison: Encodable {
         return Comparison(name, base: base.median, ratio: ratio, held: ratio, limit)
     }
 
-    /// How many times faster a figure is than a known time.
+    /// How many times faster a figure is than a reference time.
     package static func faster(
         _ figure: Samples, than base: Double, _ limit: Limit
     ) -> Comparison {

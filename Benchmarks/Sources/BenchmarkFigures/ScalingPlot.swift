@@ -50,8 +50,8 @@ package enum ScalingPlot {
     private static let characterWidth = 6.6
 
     /// - Parameter panels: The panels, drawn side by side with the same axes. At least one line
-    ///   must have a point, and times must be above zero. The legend names the lines of the first
-    ///   panel.
+    ///   must have a point, and all item counts and times in nanoseconds must be at least 1. The
+    ///   legend names the lines of the first panel.
     /// - Returns: A complete SVG document.
     package static func svg(_ panels: [Panel]) -> String {
         let points = panels.flatMap(\.series).flatMap(\.points)
@@ -118,7 +118,8 @@ package enum ScalingPlot {
     }
 
     /// The legend. The names are listed at the side, in the order of the lines' ends from top to
-    /// bottom. At the ends of the lines, names would overlap if two lines end close together.
+    /// bottom. Names written directly at the lines' ends would overlap if two lines ended close
+    /// together.
     private static func legend(_ series: [Series], _ x: Double) -> [String] {
         let ordered = series.sorted {
             ($0.points.last?.nanoseconds ?? 0) > ($1.points.last?.nanoseconds ?? 0)
@@ -134,7 +135,8 @@ package enum ScalingPlot {
 
     // MARK: Axes
 
-    /// The exponents of the powers of ten from below the smallest value to above the largest.
+    /// The exponents of the consecutive powers of ten between which all values lie. Values must be
+    /// at least 1.
     private static func decades(_ values: [Double]) -> ClosedRange<Int> {
         var low = 0
         while power(low + 1) <= (values.min() ?? 1) { low += 1 }

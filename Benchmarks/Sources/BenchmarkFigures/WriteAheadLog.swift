@@ -7,8 +7,9 @@ package enum WriteAheadLog {
     private static let headerByteCount = 32
     private static let frameHeaderByteCount = 24
 
-    /// The number of frames since the log was last restarted. The file isn't truncated then: older
-    /// frames remain, whose salts differ from those in its header.
+    /// The number of frames since the log was last restarted. A restart doesn't truncate the file:
+    /// older frames remain behind the new ones, and their salts differ from those in the file's
+    /// header.
     package static func frameCount(of log: Data) -> Int {
         let bytes = [UInt8](log)
         guard bytes.count >= headerByteCount else { return 0 }

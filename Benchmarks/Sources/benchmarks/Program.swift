@@ -6,8 +6,8 @@ import Keychain
 
 enum Program {
     /// - Parameter arguments: The arguments of the process, without its name.
-    /// - Returns: The exit status: 64 for wrong arguments, 1 for an error or a limit that is missed
-    ///   by more than noise, otherwise 0.
+    /// - Returns: The exit status: 64 for a `UsageError`, such as wrong arguments or too little
+    ///   disk space; 1 for another error or a limit that is missed by more than noise; otherwise 0.
     static func run(_ arguments: [String]) -> Int32 {
         do {
             if let role = try Role(arguments) {
@@ -25,7 +25,7 @@ enum Program {
         }
     }
 
-    /// - Returns: Whether no limit is missed.
+    /// - Returns: `true` if no limit is missed by more than noise.
     private static func measure(_ options: Options) throws -> Bool {
         var report = Report(machine: Machine.current())
         let folder = try WorkingFolder(in: options.folder)
@@ -58,8 +58,8 @@ enum Program {
         let ladder = try Ladder.build(options.sizes, in: folder)
         report.remarks += ladder.remarks
         let smallest = try ladder.smallest()
-        // Selects the keychain of this process from here on, because the SecItem functions have no
-        // parameter for it.
+        // From here on, the environment selects the keychain of this process, because the SecItem
+        // functions have no parameter for it.
         Environment.set("KEYCHAIN_SERVICE", "embedded")
         Environment.set("KEYCHAIN_DIRECTORY", smallest.directory)
 

@@ -9,7 +9,7 @@ import Testing
         ([9, 9, 9, 2], .missed), ([9, 9, 9, 9, 2, 2], .withinNoise), ([9], .missed),
         ([2.5], .holds), ([.nan], .missed), ([], .missed),
     ])
-    func `a limit is missed if three of four rounds miss it`(
+    func `a limit is missed if at least three quarters of the rounds miss it`(
         _ rounds: [Double], _ verdict: Verdict
     ) {
         #expect(Bound.atMost(2.5).verdict(on: Samples(rounds)) == verdict)

@@ -1,4 +1,4 @@
-// Tests of plots and tables, and of parsing their data.
+// Tests of plots and tables, and of parsing measured times and the write-ahead log.
 
 import BenchmarkFigures
 import Foundation
@@ -32,8 +32,8 @@ import Testing
             let start = ["start": x, "middle": x - length / 2, "end": x - length][match.3]
             return start.map { CGRect(x: $0, y: y - font, width: length, height: font) }
         }
-        // For each of two panels: item counts, its title and the title of its axis. Then times and
-        // names.
+        // The texts are, for each of the two panels, the item counts, the panel's title and the
+        // title of its axis, and for both together the times and the names.
         #expect(boxes.count > 2 * (4 + 2) + 5 + 2)
         for (index, box) in boxes.enumerated() {
             #expect(box.minX >= 0 && box.maxX <= width && box.minY >= 0 && box.maxY <= height)
@@ -66,7 +66,7 @@ import Testing
         #expect(PeerAnswer.times(line, count: count) == times)
     }
 
-    @Test func `frames are counted until the first frame of an earlier log`() {
+    @Test func `only the frames since the last restart of the log are counted`() {
         func word(_ value: UInt32) -> [UInt8] {
             (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
         }

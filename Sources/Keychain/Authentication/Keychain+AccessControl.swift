@@ -21,11 +21,11 @@ extension Keychain {
     /// with an application password requires that password. If the user must not be asked, or can't
     /// be, as in a service without a terminal, the operation fails immediately with
     /// ``KeychainError/Code/interactionNotAllowed``. If only an application password is missing and
-    /// the user can't be asked for it, it fails with ``KeychainError/Code/authFailed``.
+    /// the user can't be asked for it, the operation fails with ``KeychainError/Code/authFailed``.
     ///
     /// ``userPresence`` and ``devicePasscode`` require a passcode: while the keychain has neither a
-    /// passcode nor, on Linux, another way to unlock it, saving an item with this access control
-    /// fails with ``KeychainError/Code/authFailed``. An access control can be combined with every
+    /// passcode nor, on Linux, another way to unlock it, saving an item with either of them fails
+    /// with ``KeychainError/Code/authFailed``. An access control can be combined with every
     /// accessibility. A synchronizable item can't have an access control: saving it fails with
     /// ``KeychainError/Code/param``.
     ///

@@ -1,5 +1,5 @@
-// AvailabilitySignal: wakes the tasks that wait for a database to become available, when this
-// process has unlocked a database, or removed its passcode, through `KeychainDatabase`.
+// AvailabilitySignal: wakes the tasks that wait for a database to become available. It is sent when
+// this process has unlocked a database, or removed its passcode, through `KeychainDatabase`.
 //   (1) A signal is kept for the tasks that have subscribed. Therefore a task misses no signal if
 //       it first subscribes, then checks whether its database is available, and then waits.
 //   (2) A signal means "check again", not "available": it may be for another database.

@@ -14,7 +14,7 @@ extension Keychain {
 
         /// The differences from the items of the previous element: first the deletions and then the
         /// other changes, both in the order of modification dates. Empty in an element that
-        /// contains an error, and in the first element that does not.
+        /// contains an error, and in the first element without one.
         public let changes: [Change]
 
         /// The reason that the items can't be listed now, or `nil` if they can. Code

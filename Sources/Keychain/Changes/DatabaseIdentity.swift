@@ -1,11 +1,11 @@
-// DatabaseIdentity: equal only for values that refer to the same database with the same access
-// groups.
+// DatabaseIdentity: two `KeychainDatabase` values have equal identities only if they refer to the
+// same database with the same access groups.
 
 package import Foundation
 
 package enum DatabaseIdentity: Hashable, Sendable {
     case `default`
-    /// The path, and the access groups or `nil` for those of the entitlements.
+    /// The path and the access groups. If the groups are `nil`, the entitlements determine them.
     case folder(String, [String]?)
     /// A database that equals only copies of itself.
     case other(UUID)

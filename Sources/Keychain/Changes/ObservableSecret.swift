@@ -17,9 +17,10 @@ public import Observation
 ///   `changes(of:)`.
 /// - All objects for the same secret in this process always show the same state. Two objects are
 ///   for the same secret if their database, service or server, access group, synchronizability and
-///   account are equal, and if they have the same context of `authenticating(with:)` or both have
-///   none. What an object shows depends on the authentication that its context remembers. A save
-///   through one object is visible in all others before the call returns or suspends.
+///   account are equal, and if both have the same context, passed to `authenticating(with:)`, or
+///   neither has one. What an object shows depends on the authentication that its context
+///   remembers. A save through one object is visible in all others before the call returns or
+///   suspends.
 /// - If a save or deletion fails, the previous value is restored, and the error is in ``error``.
 /// - Changes are observable: a SwiftUI view that reads a property is updated, and
 ///   `withObservationTracking` works in any code.
@@ -56,7 +57,7 @@ public final class ObservableSecret<Value: Sendable>: Observable {
     // MARK: State
 
     /// The state of the secret, or `nil` while nothing is known about it: until the first read
-    /// completes.
+    /// completes, or until a save or deletion is requested.
     ///
     /// A save or deletion is shown as soon as it is requested. If it fails, the previous state is
     /// restored.
@@ -75,8 +76,8 @@ public final class ObservableSecret<Value: Sendable>: Observable {
     /// The error of the last failed save or deletion, until one succeeds. Otherwise the reason that
     /// the value can't be read, or `nil` if there is none.
     ///
-    /// All objects for the same secret show the same error, except that only objects whose value
-    /// type doesn't match the stored bytes show that they can't be decoded.
+    /// All objects for the same secret show the same error, except for a decoding error: only
+    /// objects whose value type doesn't match the stored bytes show it.
     public var error: KeychainError? { shared.writeError ?? state?.error }
 
     /// Whether a save or deletion is in progress or waiting.
@@ -122,9 +123,9 @@ public final class ObservableSecret<Value: Sendable>: Observable {
 
     /// Shows a value immediately and saves it in the background. `nil` deletes the value.
     ///
-    /// If this fails, the previous state is restored and the error is in ``error``. If values are
-    /// assigned faster than they are saved, intermediate values can be skipped, but never the last
-    /// one.
+    /// If the save or deletion fails, the previous state is restored and the error is in ``error``.
+    /// If values are assigned faster than they are saved, intermediate values can be skipped, but
+    /// never the last one.
     ///
     /// - Parameter value: The secret, or `nil` to delete it.
     public func assign(_ value: Value?) {

@@ -1,8 +1,8 @@
 // KeychainDatabase+Lock: locks and unlocks a database, and sets and changes its passcode.
 //   (1) A passcode is copied to memory that is locked in RAM, if the system permits it, and zeroed
 //       after use. Erasing the caller's copy is up to the caller; a `String` can't be erased.
-//   (2) Locking and unlocking applies to the process that has the database open. This is either the
-//       current process or the keychain service, in which case it applies to all programs that use
+//   (2) Locking and unlocking apply to the process that has the database open. This is either the
+//       current process or the keychain service, in which case they apply to all programs that use
 //       the service.
 
 #if !canImport(Darwin)

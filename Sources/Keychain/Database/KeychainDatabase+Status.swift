@@ -45,7 +45,7 @@ extension KeychainDatabase {
         /// deleted synchronizable items leave.
         public let itemCount: Int
         /// The number of items that were set aside, for example because they are damaged, or
-        /// because a recovery can't tell whether they had been deleted.
+        /// because a recovery couldn't tell whether they had been deleted.
         public let setAsideCount: Int
         /// The size of the database file and its log in bytes, or 0 for a database in memory.
         public let byteCount: Int
@@ -100,7 +100,7 @@ extension KeychainDatabase {
 
     /// Reads the whole database and reports what differs from what was written.
     ///
-    /// No item is changed. Only the items' keys that are in memory can be used: see
+    /// No item is changed. Items whose keys are not in memory can't be checked completely: see
     /// ``CheckReport/lockedCount``.
     ///
     /// - Parameter progress: A closure that is called periodically with the number of items checked

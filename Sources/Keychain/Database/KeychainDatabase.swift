@@ -15,7 +15,7 @@ public struct KeychainDatabase: Sendable {
     /// Whether items that are replaced or deleted are kept as earlier versions.
     var keepsVersions = false
 
-    /// Returns the handler for requests, and the caller.
+    /// Returns the handler for requests, and the access groups of the caller.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
     /// Creates a database whose `connect` closure is called for every request and authenticates the
@@ -90,16 +90,16 @@ import Synchronization
 ///
 /// A database without a passcode or another way to unlock it, such as the credential of a keychain
 /// service, is always unlocked. Any other database is locked when a process opens it, unless that
-/// process has the credential, until the process calls `unlock(passcode:)` or the user enters the
-/// passcode for an item with a ``Keychain/AccessControl``. If a keychain service has the database
-/// open, locking and unlocking applies to all programs that use the service. These operations, and
-/// those for the passcode, the status and the check, then fail with
+/// process has the credential. It stays locked until the process calls `unlock(passcode:)` or the
+/// user enters the passcode for an item with a ``Keychain/AccessControl``. If a keychain service
+/// has the database open, locking and unlocking apply to all programs that use the service. These
+/// operations, and those for the passcode, the status and the check, then fail with
 /// ``KeychainError/Code/missingEntitlement`` if the service does not permit the program to
 /// administer the database.
 public struct KeychainDatabase: Sendable {
     private let connect: @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
-    /// Returns the handler for administration, and opens the database first if it exists and this
-    /// process opens it itself. `nil` if the database can't be administered.
+    /// Returns the handler for administration. In embedded mode, an existing database is opened
+    /// first. The property is `nil` if the database can't be administered.
     let administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)?
     let identity: DatabaseIdentity
     /// How the user is authenticated, and whether the user may be asked.
@@ -107,9 +107,9 @@ public struct KeychainDatabase: Sendable {
     /// Whether items that are replaced or deleted are kept as earlier versions.
     var keepsVersions = false
 
-    /// Returns the caller, and the handler, which authenticates the user. This method is called for
-    /// every request. The first call that succeeds opens the database, if it exists, or connects to
-    /// the keychain service.
+    /// Returns the access groups of the caller, and the handler, which authenticates the user. This
+    /// method is called for every request. The first call that succeeds opens the database, if it
+    /// exists, or connects to the keychain service.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
     /// Creates a database whose `connection` closure is called for every request. The user is
@@ -151,9 +151,10 @@ public struct KeychainDatabase: Sendable {
     /// 2. The environment variable `KEYCHAIN_DIRECTORY`, which selects embedded mode.
     /// 3. The configuration file, which specifies the socket of a service or says `embedded`.
     /// 4. The socket `keychain/socket` in `XDG_RUNTIME_DIR` or, if this variable is not set, in
-    ///    `/run/user/UID`, if it exists and was not left behind by a service that has ended.
-    ///    Operations fail instead if that service had a keychain other than the one of embedded
-    ///    mode, or if other users can enter `/run/user/UID`.
+    ///    `/run/user/UID`, if it exists and was not left behind by a service that has ended. If it
+    ///    was left behind, and the keychain of that service was not the one of embedded mode,
+    ///    operations fail. They also fail if the socket is in `/run/user/UID` and other users can
+    ///    enter this folder.
     /// 5. The socket `/run/keychaind/socket`, if it exists. If the user's own service has served
     ///    the keychain of embedded mode before, operations fail instead.
     ///
@@ -162,13 +163,13 @@ public struct KeychainDatabase: Sendable {
     /// With a service, the access groups are those that the service finds the program entitled to.
     /// If the service does not respond, the operation fails; items are never looked up elsewhere.
     ///
-    /// In embedded mode, the folder is the first that is set of: the value of `KEYCHAIN_DIRECTORY`,
-    /// `keychain` in `XDG_DATA_HOME`, and `~/.local/share/keychain`. The access groups are those of
-    /// the program's entitlements.
+    /// In embedded mode, the folder is the value of `KEYCHAIN_DIRECTORY` or, if this variable is
+    /// not set, `keychain` in `XDG_DATA_HOME`. If neither is set, it is `~/.local/share/keychain`.
+    /// The access groups are those of the program's entitlements.
     ///
     /// The choice between a service and embedded mode is made at the first use and doesn't change
-    /// until the program ends. In embedded mode, neither do the folder and the access groups once
-    /// the keychain is open.
+    /// until the program ends. In embedded mode, the folder and the access groups don't change
+    /// either once the keychain is open.
     public static let `default` = KeychainDatabase(
         identity: .default,
         administration: { () throws(KeychainFailure) in try ProcessKeychain.administration() },

@@ -50,7 +50,7 @@ extension KeychainError {
 
     /// Removes values from the errors of Swift's coders. These errors quote their input: a number
     /// out of range, the text of an unknown case, the keys of a dictionary, or the whole value.
-    /// Of such an error, only its own case (such as `typeMismatch`) and the type or key that the
+    /// For such an error, only the case (such as `typeMismatch`) and the type or key that the
     /// decoder expected are kept. Errors of other types are returned unchanged.
     private static func withoutValues(_ error: any Error) -> any Error {
         let text = "The details could contain a secret and are omitted."

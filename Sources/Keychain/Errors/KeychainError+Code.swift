@@ -70,9 +70,9 @@ extension KeychainError {
         /// the original enrollment (`errSecDataNotAvailable`). Delete the item and obtain its data
         /// again.
         public static let dataNotAvailable = Code(rawValue: -25316)
-        /// The item is damaged: its bytes differ from what was written (`errSecDecode`). Also if a
-        /// recovery may have lost the item, or if a Secure Enclave key belongs to another keychain
-        /// or other hardware.
+        /// The item is damaged: its bytes differ from what was written (`errSecDecode`). This code
+        /// is also reported if a recovery may have lost the item, or if a Secure Enclave key
+        /// belongs to another keychain or other hardware.
         ///
         /// Nothing was deleted. Don't confuse this code with ``decodingFailed``, which means that
         /// the bytes are intact but are not a value of the requested type.

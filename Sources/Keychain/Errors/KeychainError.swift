@@ -24,7 +24,8 @@ public import Foundation
 ///
 /// A synchronous operation throws only this type, as its signature states, except that an operation
 /// that takes a closure also throws the errors of the closure. An `async` operation can also throw
-/// `CancellationError`. In both cases, use the pattern `catch let error as KeychainError`.
+/// `CancellationError`. For an operation that takes a closure or is `async`, use the pattern
+/// `catch let error as KeychainError`.
 ///
 /// An operation that throws has changed nothing, unless its documentation says otherwise or the
 /// ``cause-swift.property`` is ``Cause/interruption``, in which case it may have made the change.

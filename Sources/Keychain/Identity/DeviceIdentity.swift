@@ -2,7 +2,7 @@
 //   (1) There is one identifier per database, service, access group and account. Concurrent callers
 //       that create it all receive the same one.
 //   (2) It is stored as text, only in the keychain, and is never synchronized.
-//   (3) The cached identifier is discarded whenever this process changes a password through
+//   (3) The cached identifier is discarded whenever this process saves or deletes a value through
 //       `Keychain`, see `ChangeCount`.
 
 public import Foundation
@@ -89,9 +89,9 @@ public struct DeviceIdentity: Sendable {
     /// If several threads or processes create one concurrently, one of them succeeds and all
     /// receive the same identifier. Once it is known, the identifier is returned from memory, even
     /// while the keychain is locked. It is read again after this process has saved or deleted any
-    /// value through a ``Keychain/Keychain``. If the identifier is reset or replaced by *another*
-    /// process or through another API, this method can return the earlier one until then, or until
-    /// `existing()`, which always reads the keychain, is called on this value or a copy of it.
+    /// value through a ``Keychain/Keychain``, and by `existing()` on this value or a copy of it. If
+    /// *another* process or another API resets or replaces the identifier, this method can return
+    /// the earlier one until the identifier is read again.
     ///
     /// - Returns: The text as it is stored, 36 characters.
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
@@ -156,7 +156,7 @@ public struct DeviceIdentity: Sendable {
     /// possibly after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
-    ///   - identifier: The 36 characters of a UUID, in either case, not all zero.
+    ///   - identifier: The 36 characters of a UUID, in upper or lower case, not all zero.
     ///   - isReplacing: Whether to replace a different identifier.
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
     ///   keychain:

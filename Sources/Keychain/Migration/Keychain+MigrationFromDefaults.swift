@@ -16,9 +16,9 @@ extension Keychain {
     /// Each value is saved, read back and compared, and only then removed from the defaults. If the
     /// program ends at any point, nothing is lost, and the next call completes the migration. A
     /// different value in the keychain is replaced only if `onConflict` is
-    /// ``Migration/ConflictRule/keepSource``, and is kept in place of the value in the defaults
-    /// only if it is ``Migration/ConflictRule/keepDestination``. If one value fails, the others are
-    /// still moved.
+    /// ``Migration/ConflictRule/keepSource``. It is kept, and the value in the defaults removed,
+    /// only if `onConflict` is ``Migration/ConflictRule/keepDestination``. If one value fails, the
+    /// others are still moved.
     ///
     /// A removed value can remain in backups and on the storage medium. While the migration runs,
     /// no other code should write these keys, because `UserDefaults` has no transactions. Values

@@ -150,18 +150,18 @@ extension Keychain {
         let reading = source.access(.migrate, account)
         for _ in 0..<ItemAccess.attemptLimit {
             guard let item = try reading.attributes() else { return .nothingToMigrate }
-            // From here on, use the one item in its group, even if the source applies to all
-            // groups.
+            // From here on, access only the item in the group in which it was found, even if the
+            // source applies to all groups.
             var access = reading.inGroup(item.accessGroup)
             if item.accessControl != nil || !item.accessControlIsKnown {
                 access = access.inOneContext
             }
             if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
-            // `isHere` has compared the source, as read above, with the destination, and they
-            // differ. If they are the same item, it was changed, or deleted and added again,
-            // between the two reads. A change increases the date, and a new item gets a new
-            // reference. So if a third read finds the source with the same reference and date,
-            // source and destination are two different items, and stay so.
+            // `isHere` has found that the destination differs from the source as read above. Both
+            // can still be one item that was changed, or deleted and added again, between the two
+            // reads. But a change increases the date, and a new item gets a new reference. So if a
+            // third read finds the source with the same reference and date, source and destination
+            // are two different items, and stay so.
             guard let again = try access.attributes(), again.isVersion(item) else { continue }
             try requireAccessControl(of: item, for: form, access)
             return try MigrationRun(

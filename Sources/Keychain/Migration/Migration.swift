@@ -36,10 +36,10 @@ extension Keychain {
             /// The item already belonged to the destination, and only its accessibility, label or
             /// access control differed from those specified. It was changed in place.
             public static let changedInPlace = Outcome(rawValue: "changed in place")
-            /// The destination already had the value. If its access control differed from that of
-            /// the key or, if the key specifies none, that of the source's item, the destination's
-            /// item was changed in place. The source's value was removed, unless source and
-            /// destination are the same item.
+            /// The destination already had the value. The destination's item was changed in place
+            /// if it lacked the required access control, which is that of the key or, if the key
+            /// specifies none, that of the source's item. The source's value was removed, unless
+            /// source and destination are the same item.
             public static let alreadyThere = Outcome(rawValue: "already there")
             /// The source has no value.
             public static let nothingToMigrate = Outcome(rawValue: "nothing to migrate")

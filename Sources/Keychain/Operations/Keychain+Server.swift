@@ -16,8 +16,8 @@ extension Keychain {
     /// ```
     ///
     /// All parts together identify the server, compared byte for byte. "example.com" with port 443
-    /// and "example.com" without a port are different servers, and neither has access to the
-    /// other's passwords.
+    /// and "example.com" without a port are different servers, and a keychain for one never finds
+    /// the passwords of the other.
     ///
     /// On Apple platforms, the keychain can't distinguish an absent part from a present one while
     /// it is locked. There, an operation that encounters a locked password with the same host and

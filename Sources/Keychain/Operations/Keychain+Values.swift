@@ -21,8 +21,9 @@ extension Keychain {
     ///   - ``KeychainError/Code/interactionNotAllowed`` while items of this accessibility are
     ///     locked. Keep the value and retry after the unlock. Also if the key requires an
     ///     application password, there is none, and the user must not be asked for it.
-    ///   - ``KeychainError/Code/authFailed`` if the key requires a passcode and none is set, or an
-    ///     application password that is missing and that the user can't be asked for.
+    ///   - ``KeychainError/Code/authFailed`` if the key requires a passcode and none is set, or if
+    ///     the key requires an application password, there is none, and the user can't be asked for
+    ///     it.
     ///   - ``KeychainError/Code/missingEntitlement`` if the program may not use the access group.
     ///   - ``KeychainError/Code/encodingFailed`` if the value could not be encoded, or the code of
     ///     the ``KeychainError`` that encoding it threw.

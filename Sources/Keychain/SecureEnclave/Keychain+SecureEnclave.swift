@@ -44,7 +44,8 @@ extension Keychain {
     ///   - ``KeychainError/Code/interactionNotAllowed`` while keys of this accessibility are
     ///     locked. Retry after the unlock.
     ///   - ``KeychainError/Code/authFailed`` if the accessibility or the access control requires a
-    ///     passcode and none is set, or an application password and there is none.
+    ///     passcode and none is set, or if the access control requires an application password and
+    ///     there is none.
     ///   - ``KeychainError/Code/param`` if the name, the service or the server contains a NUL
     ///     character.
     ///

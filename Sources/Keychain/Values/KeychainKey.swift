@@ -57,7 +57,7 @@ public struct KeychainKey<Value: Sendable>: Sendable {
     ///   - label: The display name.
     ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
     ///     applies.
-    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - accessControl: The authentication that opening the secret requires, or `nil` for none.
     ///   - encode: Converts a value to the bytes to store. An error that it throws becomes the
     ///     underlying error of a ``KeychainError`` with code ``KeychainError/Code/encodingFailed``.
     ///     If it throws a ``KeychainError``, that error's code is kept.
@@ -90,7 +90,7 @@ extension KeychainKey where Value: KeychainValue {
     ///   - label: The display name.
     ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
     ///     applies.
-    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - accessControl: The authentication that opening the secret requires, or `nil` for none.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil
@@ -113,7 +113,7 @@ extension KeychainKey where Value: Codable {
     ///   - label: The display name.
     ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
     ///     applies.
-    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - accessControl: The authentication that opening the secret requires, or `nil` for none.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil
@@ -153,7 +153,7 @@ extension KeychainKey where Value: Codable {
     ///   - label: The display name.
     ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
     ///     applies.
-    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - accessControl: The authentication that opening the secret requires, or `nil` for none.
     ///   - encoder: Converts a value to JSON. Don't change the encoder afterwards, because it is
     ///     used from any thread.
     ///   - decoder: Converts JSON to a value. Don't change the decoder afterwards.
@@ -177,7 +177,7 @@ extension KeychainKey where Value: KeychainValue & Codable {
     ///   - label: The display name.
     ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
     ///     applies.
-    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - accessControl: The authentication that opening the secret requires, or `nil` for none.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil
@@ -196,7 +196,7 @@ extension KeychainKey where Value == Data {
     ///   - label: The display name.
     ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
     ///     applies.
-    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - accessControl: The authentication that opening the secret requires, or `nil` for none.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil

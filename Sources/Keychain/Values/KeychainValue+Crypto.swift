@@ -32,7 +32,7 @@ extension KeychainKey where Value == SymmetricKey {
     ///   - label: The display name.
     ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
     ///     applies.
-    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - accessControl: The authentication that opening the secret requires, or `nil` for none.
     ///   - size: The size of each key, a multiple of 8 bits.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,

@@ -22,8 +22,8 @@ struct BackupFile: ~Copyable {
         self.replaces = replaces
         part = path + ".part"
         let there = Files.status(ofLink: path)
-        // This is checked first, because the other error recommends --overwrite, which replaces
-        // neither a folder nor a link.
+        // Checked first, because the error about an existing file recommends --overwrite, which
+        // replaces neither a folder nor a link.
         guard there?.isPlainFile ?? true else {
             throw ControlFailure(
                 .exists, "\(printable(path)) is not a regular file. Choose another name.")
@@ -101,7 +101,8 @@ struct BackupFile: ~Copyable {
 
     func discard() { Files.remove(part) }
 
-    /// Synchronizes the file's folder, so that the name is durable if the file system supports that.
+    /// Synchronizes the file's folder, so that the name is durable if the file system supports
+    /// that.
     private func sync() {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         if let folder = Files.open(folder, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }

@@ -54,7 +54,7 @@ struct BackupRecipientOptions: ParsableArguments {
                 throw ControlFailure(.failure, "\(printable(path)) contains no recipients.")
             }
             for line in lines {
-                // The line may be a private key, so the error doesn't show it either.
+                // The line may be a private key, so the error doesn't show the line.
                 let text = String(decoding: line, as: UTF8.self)
                 recipients.append(try Self.parsed(text, "A line of \(printable(path))"))
             }

@@ -49,7 +49,7 @@ struct BackupRestoring {
     ) throws(KeychainFailure) -> BackupRestoration {
         let line = ProgressLine()
         defer { line.end() }
-        // Items that stay unchanged or are left out count, too.
+        // The progress also counts items that stay unchanged or are left out.
         let verb = isTrial ? "compared" : "processed"
         return try engine.restore(source, mode, isTrial: isTrial) { progress in
             line.show("\(verb) \(progress.done) of \(counted(progress.total, "item"))")

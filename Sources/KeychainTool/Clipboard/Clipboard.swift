@@ -3,8 +3,8 @@
 //   (1) A clipboard program gets the secret as a file in memory on its standard input, never as an
 //       argument.
 //   (2) A background process clears the clipboard after the given time, if the clipboard still
-//       contains the same secret. Until it reads the clipboard, that process knows only the
-//       secret's SHA-256.
+//       contains the same secret. That process knows only the secret's SHA-256 until it reads the
+//       clipboard.
 
 import FoundationEssentials
 import Glibc
@@ -106,9 +106,9 @@ struct Clipboard {
     @discardableResult
     func empty() -> Bool { run(tool.emptying, input: []) == 0 }
 
-    /// The output of the clipboard program: the clipboard's content, or usually no bytes if the
-    /// program fails. Returns `nil` if the program can't be started, or if its output can't be read
-    /// or has more than `limit` bytes.
+    /// The output of the clipboard program: the clipboard's content. If the program fails, the
+    /// output is usually empty. Returns `nil` if the program can't be started, or if its output
+    /// can't be read or has more than `limit` bytes.
     func content(atMost limit: Int) -> [UInt8]? {
         guard let (reading, writing) = Descriptor.pipe(),
             let process = spawn(tool.reading, input: [], output: writing.number)
@@ -146,9 +146,9 @@ struct Clipboard {
 
 /// The process that clears the clipboard.
 enum ClipboardKeeper {
-    /// Stands in the place of a verb. The parser has no option that begins with three dashes.
+    /// Passed instead of a subcommand. The parser has no option that begins with three dashes.
     private static let verb = "---empty-clipboard"
-    /// The maximum size of the clipboard's content. Larger content isn't the secret.
+    /// The maximum size of the clipboard's content, in bytes. Larger content isn't the secret.
     private static let longest = 1 << 28
 
     /// - Returns: `false` if the process can't be started; `errno` contains the reason.

@@ -2,8 +2,8 @@
 //   (1) The text is in a file in memory while the editor runs; see `MemoryFolder`.
 //   (2) The item stays unchanged if the editor fails, if the text is unchanged, if it is empty and
 //       --allow-empty is not given, or if another process changed the item meanwhile.
-//   (3) Signals are forwarded to the editor. While the file exists, none of them ends this process,
-//       so that the file is removed.
+//   (3) Signals are forwarded to the editor. While the file exists, no forwarded signal ends this
+//       process, because it must still remove the file.
 
 import ArgumentParser
 import FoundationEssentials
@@ -107,7 +107,7 @@ struct Editor {
     /// Lets the user edit a text.
     ///
     /// - Throws: ``ControlFailure`` if the text's file can't be created or read, or if the editor
-    ///   fails. The file has been removed then.
+    ///   fails. The file is removed in each case.
     func edit(_ text: [UInt8]) throws(ControlFailure) -> [UInt8] {
         Descriptor.closeInheritedOnExec()
         let parents = [RuntimeFolder().path, "/dev/shm"].compactMap(\.self)

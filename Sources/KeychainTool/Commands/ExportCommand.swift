@@ -134,7 +134,7 @@ struct ExportCommand: ParsableCommand {
         return lines
     }
 
-    /// Escapes a value as `run --manifest` and `import env` parse it.
+    /// Escapes a value in the syntax that `run --manifest` and `import env` parse.
     static func escaped(_ value: String) -> String {
         value.unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {

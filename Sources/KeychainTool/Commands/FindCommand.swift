@@ -81,12 +81,13 @@ struct FindCommand: ParsableCommand {
 }
 
 extension ItemSnapshot {
-    /// The value of a text attribute as it is stored; empty for any other value.
+    /// The attribute's value as it is stored, if it is text; otherwise an empty string.
     func plainText(of attribute: Attribute) -> String {
         if case .string(let text) = attributes[attribute] { text } else { "" }
     }
 
-    /// The service or server, and the account if there is one.
+    /// The first two attributes of the primary key, such as service and account, as far as they are
+    /// text and not empty.
     var nameParts: [String] {
         [itemClass.firstKey, itemClass.secondKey].map(plainText).filter { !$0.isEmpty }
     }
@@ -154,7 +155,7 @@ struct ItemNames {
 // MARK: - A tree
 
 /// A tree of names, split at slashes. The last node of each branch is an item; other nodes may be
-/// items, too. An item without a service, server and account is shown by its reference.
+/// items, too. An item without a name, such as a certificate, is shown by its reference.
 struct NameTree {
     private struct Node {
         let name: String
@@ -194,7 +195,7 @@ struct NameTree {
     }
 
     /// Splits a name at slashes. A leading slash, or one that follows another, belongs to the next
-    /// part. Slashes at the end are a part of their own. A scheme and its host are one part.
+    /// part. Slashes at the end are a separate part. A scheme and its host are one part.
     static func parts(of place: String) -> [String] {
         var parts: [String] = []
         var rest = place[...]
@@ -211,7 +212,7 @@ struct NameTree {
             parts.append(pending + part)
             pending = ""
         }
-        // Without a part, there was one more empty string than slashes.
+        // If there were only empty strings, there was one more of them than there are slashes.
         if parts.isEmpty { pending = String(pending.dropLast()) }
         if !pending.isEmpty { parts.append(pending) }
         return parts

@@ -101,7 +101,7 @@ struct GetRequest: Hashable {
         text.unicodeScalars.allSatisfy { !$0.isUnsafeInLine || harmless.contains($0) }
     }
 
-    /// Newline, tab, and characters that occur within emoji and in the text of some scripts.
+    /// Newline, tab, and characters that occur within emoji and in some writing systems.
     private static let harmless: Set<Unicode.Scalar> = [
         "\n", "\t", "\u{200C}", "\u{200D}", "\u{FE0E}", "\u{FE0F}",
     ]

@@ -1,5 +1,5 @@
-// HistoryCommand: lists the earlier versions of items, and sets how many are kept, for how long,
-// and for which programs' changes.
+// HistoryCommand: lists the earlier versions of items, and sets how many versions are kept, for how
+// long, and after changes by which programs.
 
 import ArgumentParser
 import KeychainCore

@@ -1,6 +1,6 @@
 // OTPCommand: one-time codes of RFC 6238 and RFC 4226, from items whose secrets are otpauth: URIs.
-//   (1) The counter of an item is incremented, durably, before its code is shown: no code of a
-//       counter is shown twice, even by two processes at once.
+//   (1) The counter of an item is durably incremented before a code is shown, so no counter value
+//       is used for two codes, even by two processes at the same time.
 //   (2) Input that is neither a valid otpauth: URI nor a valid key in Base32 changes nothing.
 
 import ArgumentParser
@@ -190,8 +190,8 @@ struct OTPCommand: ParsableCommand {
 }
 
 extension KeychainSession {
-    /// Returns the secret for the item's next code. If codes are counted, no later call uses the
-    /// same counter.
+    /// Returns the secret for the item's next code. If the item has a counter (RFC 4226), no later
+    /// call uses the same counter value.
     fileprivate func nextCode(of item: ItemSnapshot) throws -> OneTimeSecret {
         // Another process may increment the counter between reading and updating.
         for _ in 0..<64 {

@@ -174,8 +174,8 @@ struct PasscodeCommand: ParsableCommand {
 
     /// Opens the keychain. `isOtherEnough`: whether a credential or a recovery code will be given
     /// instead of the passcode.
-    /// - Throws: ``ControlFailure`` if nothing unlocks the keychain, or if no passcode is set and
-    ///   `isOtherEnough` is `false`. Nothing has been asked for then.
+    /// - Throws: ``ControlFailure``, before the user is prompted, if there is no keychain or if it
+    ///   has no way in, or if no passcode is set and `isOtherEnough` is `false`.
     private static func sessionWithPasscode(
         orOtherWay isOtherEnough: Bool = false
     ) throws -> KeychainSession {

@@ -15,12 +15,12 @@ struct ProgramCommand: ParsableCommand {
         abstract: "Sets the access groups that the user's keychain service grants to programs.",
         discussion: """
             A program without an entry has the access group “default”, or in a Flatpak or Snap a \
-            group with the name of that sandbox; keychainctl itself has all groups. If there is a \
-            file PATH.entitlements next to such a program outside of a sandbox, the program has \
-            the groups in that file if root owns both files and the folders above them and no one \
-            else can write to them, and otherwise no access. With `keychaind --registry-only`, \
-            every program without an entry has no access. Access groups separate well-behaved \
-            programs only: any program of a user can impersonate another one.
+            group with the name of that sandbox; keychainctl itself has all groups. An exception \
+            is a program without an entry, outside of a sandbox, with a file PATH.entitlements \
+            next to it. If root owns both files and the folders above them, and no one else can \
+            write to them, the program has the groups in that file. If not, it has no access. With \
+            `keychaind --registry-only`, no program without an entry has access. Access groups \
+            separate well-behaved programs only: any program of a user can impersonate another one.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 
@@ -98,7 +98,8 @@ struct ProgramCommand: ParsableCommand {
 
     /// The program that an argument names.
     ///
-    /// - Throws: ``ControlFailure`` if the argument is the path of a script or of no regular file.
+    /// - Throws: ``ControlFailure`` if the argument is the path of a script, or if there is no
+    ///   regular file at that path.
     private static func subject(_ argument: String) throws -> RegistryEntry.Subject {
         if argument.hasPrefix("flatpak:") || argument.hasPrefix("snap:") {
             return .sandbox(argument)
@@ -179,7 +180,7 @@ struct GroupOptions: ParsableArguments {
         }
     }
 
-    /// The property list that the options describe, or `nil` if none was given.
+    /// The property list that the options describe, or `nil` if neither option was given.
     func list() throws -> Data? {
         if let entitlements { return try Self.list(at: entitlements) }
         return group.isEmpty ? nil : Entitlements.propertyList(groups: group)
@@ -231,7 +232,8 @@ extension RegistryEntry {
     /// Removes the entry for a subject.
     static func remove(_ subject: Subject, _ advice: String) throws {
         let folder = try RegistryFolder.ofUser()
-        // Reading the entries first reports problems with the registry, with the file's name.
+        // Reads the entries first, because that reports problems with the registry together with
+        // the name of the file.
         _ = try entries(of: folder)
         guard try folder.remove(subject) > 0 else {
             throw ControlFailure(

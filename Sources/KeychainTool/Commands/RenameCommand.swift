@@ -3,9 +3,10 @@
 //       authentication as opening its secret.
 //   (2) An item that already has the new name stays unchanged unless --replace is given. With
 //       --replace it is deleted, but only after the engine has found the change to be permitted.
-//       Deletion and change are two requests, because PutItem needs the secret. If the process is
-//       killed between them, the other item remains as an earlier version, unless the settings of
-//       the history keep none.
+//       Deletion and change are two requests. PutItem, which replaces an item in one transaction,
+//       can't be used, because it needs the secret. If the process is killed between the two
+//       requests, the deleted item remains as an earlier version, unless the history is set to keep
+//       none.
 
 import ArgumentParser
 import KeychainCore
@@ -116,7 +117,7 @@ extension KeychainSession {
                 _ = try keychain.perform(
                     UpdateItems(query, changes, keepsVersions: true), as: caller)
             } catch {
-                // The engine checks the authorization before the name.
+                // The engine checks the authorization before the name, so the change is permitted.
                 guard error.status == .duplicateItem, replacing,
                     let occupant = try occupant(of: item, with: changes.attributes)
                 else { throw error }

@@ -191,7 +191,7 @@ struct RestoreCommand: ParsableCommand {
         defer { line.end() }
         return try Self.named { () throws(KeychainFailure) in
             try engine.restoreSetAside(chosen) { done, total in
-                // Items that stay set aside count, too.
+                // The progress also counts items that stay set aside.
                 line.show("processed \(done) of \(counted(total, "item"))")
             }
         }

@@ -244,8 +244,9 @@ struct RunCommand: ParsableCommand {
         return given
     }
 
-    /// Closes all descriptors above 2 at the start of the program, except those in `kept`. Those
-    /// that are given for the passcode and the application password are closed even then.
+    /// Closes all descriptors above 2 at the start of the program, except those in `kept`. The
+    /// descriptors for the passcode and the application password are closed even if `kept` contains
+    /// them.
     private func keep(_ kept: Set<Int32>) {
         let read = [passcode.passcodeFd, application.applicationPasswordFd].compactMap(\.self)
         for descriptor in Descriptor.openNumbers where descriptor > STDERR_FILENO {

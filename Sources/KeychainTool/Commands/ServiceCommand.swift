@@ -1,7 +1,8 @@
-// ServiceCommand: starts, stops and shows the service of this user.
+// ServiceCommand: starts and stops the service of this user, and shows its state.
 //   (1) The completed steps are shown at the end, one per line. A call of systemctl is shown with
 //       its arguments.
-//   (2) A state that exists already is left unchanged and is not a failure.
+//   (2) If the service is already in the requested state, nothing is changed, and the command
+//       succeeds.
 
 import ArgumentParser
 import KeychainRuntime

@@ -57,7 +57,8 @@ struct SetCommand: ParsableCommand {
 
     @OptionGroup var application: ApplicationPasswordOptions
 
-    /// Not an option of the tool. An argument here is probably a secret, so errors never repeat it.
+    /// Catches further arguments, which are errors. Such an argument is probably a secret, so the
+    /// error never repeats it.
     @Argument(help: .hidden)
     var surplus: [String] = []
 

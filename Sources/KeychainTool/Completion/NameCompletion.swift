@@ -1,15 +1,16 @@
-// NameCompletion: lists the names of generic passwords for completion in shells, and extends the
-// parser's completion scripts by them.
+// NameCompletion: lists the names of generic passwords for completion in shells, and adds the
+// completion of these names to the parser's completion scripts.
 //   (1) Names are untrusted text. Each is one line that a shell reads as data: no script passes it
 //       to `eval`, or to `compgen -W`, which expands it. Names with line breaks, with other
 //       characters that a terminal interprets, or with a leading dash or tilde are not offered.
-//   (2) Completion never prompts and creates no keychain. Failures are ignored silently.
+//   (2) Completion never prompts, and this process creates no keychain. Failures are ignored
+//       silently.
 
 import ArgumentParser
 import KeychainCore
 
 enum NameCompletion {
-    /// Stands in the place of a verb. The parser has no option that begins with three dashes.
+    /// Passed instead of a subcommand. The parser has no option that begins with three dashes.
     private static let verb = "---names"
 
     static func isRequested(by arguments: [String]) -> Bool { arguments == [verb] }
@@ -48,8 +49,8 @@ enum NameCompletion {
         "--print", "--tree", "--",
     ]
 
-    /// The parser's completion script, extended by the names of items and, for zsh, by the aliases
-    /// of the verbs.
+    /// The parser's completion script, to which the completion of item names is added and, for zsh,
+    /// the completion after aliases of the verbs.
     static func script(for shell: CompletionsCommand.Shell) -> String {
         let script = RootCommand.completionScript(for: shell.completionShell)
         switch shell {
@@ -81,8 +82,8 @@ enum NameCompletion {
     }
 
     /// Readline splits words at colons and equals signs, and completes only the last part. It
-    /// quotes completions that it takes for file names, but not every dollar sign and backquote;
-    /// names are therefore quoted here. Inside open quotes, only names that need no quoting are
+    /// quotes completions that it takes for file names, but leaves some dollar signs and backquotes
+    /// unquoted, so names are quoted here. Inside open quotes, only names that need no quoting are
     /// offered.
     private static var bash: String {
         #"""

@@ -96,8 +96,9 @@ struct Diagnosis {
 
     // MARK: Items with the same name
 
-    /// A query for the names only: service or server, and account. Other attributes may differ,
-    /// unless the query contains no name. Group, protection class and synchronizability may differ.
+    /// A query for the names only: service or server, and account. If the query contains no name,
+    /// all its attributes must match. Group, protection class and synchronizability may differ in
+    /// both cases.
     private func relaxed(_ query: ItemQuery) -> ItemQuery {
         let names = [query.itemClass.firstKey, query.itemClass.secondKey]
         let attributes = query.attributes.filter { names.contains($0.key) }
@@ -238,7 +239,8 @@ struct Diagnosis {
                 + accounts.prefix(Self.shownAccounts).joined(separator: ", ") + more + ".")
     }
 
-    /// Whether two texts differ only in case, surrounding spaces and Unicode normalization.
+    /// Whether two texts are equal except for case, surrounding white space and Unicode
+    /// normalization.
     static func isLike(_ value: AttributeValue?, _ wanted: AttributeValue) -> Bool {
         guard case .string(let a)? = value, case .string(let b) = wanted else { return false }
         // Swift compares strings by canonical equivalence, whereas the engine compares bytes.

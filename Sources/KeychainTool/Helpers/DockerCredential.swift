@@ -1,6 +1,6 @@
 // DockerCredential: the credentials of registries, for Docker, Podman and related programs. The
-// protocol is that of github.com/docker/docker-credential-helpers, and so are three messages, which
-// Docker compares: `notFound`, `noServer` and `noUser`.
+// protocol is that of github.com/docker/docker-credential-helpers. The texts of three messages are
+// also from there, because Docker recognizes them: `notFound`, `noServer` and `noUser`.
 //   (1) A credential is a generic password. Its service is the server's URL as Docker gives it, and
 //       its description marks it as a registry credential.
 //   (2) A server has one credential: storing a credential of another user replaces it.

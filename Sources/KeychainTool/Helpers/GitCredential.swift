@@ -54,7 +54,7 @@ struct GitCredential {
             NetworkNames.protocols.contains(where: { $0.name == name }),
             let value = NetworkNames.value(of: name, for: .protocolType)
         else { return nil }
-        // A host that can't be split is compared as a whole.
+        // A host that can't be split into host and port is compared as a whole.
         let (server, port) = NetworkNames.hostAndPort(host[...]) ?? (host, nil)
         var key: Attributes = [.protocolType: value, .server: .string(server)]
         key[.port] = port.map { .number(Int64($0)) }
@@ -117,7 +117,7 @@ struct GitCredential {
             lines.append("username=\(account)")
         }
         if let scheme = secret.remarks["authtype"] {
-            // See (3).
+            // See (3) at the top.
             guard capabilities.contains("authtype") else { return nil }
             lines = [
                 "capability[]=authtype", "authtype=\(scheme)", "credential=\(secret.password)",

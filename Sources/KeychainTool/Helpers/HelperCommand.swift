@@ -1,7 +1,7 @@
 // HelperCommand: answers programs that request credentials in their own protocols.
-//   (1) Each helper is this program, called as `keychainctl helper NAME` or, except the one for
-//       AWS's tools, by the helper's name. The requesting program then needs only a link with that
-//       name.
+//   (1) Each helper is this program, called as `keychainctl helper NAME`. All helpers except the
+//       one for AWS's tools also have a name in `names`: a link with that name calls the helper,
+//       and is all that the requesting program needs.
 //   (2) The git and Docker helpers and `security -i` read requests from standard input; the other
 //       helpers take the request from their arguments, and a password to save from standard input.
 //       A helper prompts only at the terminal: for the passcode, an application password or, with

@@ -1,7 +1,7 @@
-// AWSCredentialFile: parses the access keys of AWS's tools, `~/.aws/credentials`: profiles in
-// brackets, followed by lines NAME = VALUE.
-//   (1) A profile becomes one item: the JSON that `credential_process` returns, so that it can be
-//       returned unchanged.
+// AWSCredentialFile: parses `~/.aws/credentials`, in which AWS's tools store access keys: names of
+// profiles in brackets, each followed by lines NAME = VALUE.
+//   (1) A profile becomes one item. Its secret is the JSON that a `credential_process` has to
+//       return, so `keychainctl helper aws` can return the secret unchanged.
 //   (2) A profile without a secret access key contains no secret, and is skipped. A secret access
 //       key without an access key ID is an error.
 
@@ -45,7 +45,7 @@ enum AWSCredentialFile {
                 profiles.append(Profile(name: String(name), line: index + 1))
                 continue
             }
-            // An indented line is a nested setting of a service.
+            // An indented line is a nested setting of an AWS service.
             if isIndented { continue }
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !profiles.isEmpty else {

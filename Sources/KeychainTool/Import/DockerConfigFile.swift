@@ -1,6 +1,6 @@
 // DockerConfigFile: parses the credentials that `docker login` writes to `~/.docker/config.json` if
-// no credential helper is configured: for each registry USER:PASSWORD in Base64, or a token. They
-// are imported in the form in which `docker-credential-keychain` stores them.
+// no credential helper is configured: for each registry, USER:PASSWORD in Base64, or a token. The
+// credentials are imported in the form in which `docker-credential-keychain` stores them.
 
 import FoundationEssentials
 import KeychainCore

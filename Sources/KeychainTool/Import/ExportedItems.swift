@@ -2,8 +2,8 @@
 // --json` writes.
 //   (1) The secret, service or server, account, protocol, port, path, security domain,
 //       authentication type, label, description, comment, group, protection class and the mark for
-//       synchronization are imported. The date of the last change is only compared with that of an
-//       existing item.
+//       synchronization are imported. The date of the last change isn't imported, but compared with
+//       that of an existing item.
 //   (2) An item with an access control is an error: the JSON doesn't contain the access control's
 //       requirements in full.
 
@@ -11,7 +11,7 @@ import FoundationEssentials
 import KeychainCore
 
 enum ExportedItems {
-    /// The members of an object that are used. All others are ignored.
+    /// The object members that the import uses. All others are ignored.
     private struct Item: Decodable {
         var `class`: String
         var service: String?

@@ -13,8 +13,8 @@ struct ImportedItem {
     /// Further attributes of a new item: label, description and comment.
     private(set) var remarks: Attributes = [:]
     let data: Data
-    /// The line in the source, for errors that are found later. If it isn't known, it is 0 or, for
-    /// JSON, 1.
+    /// The line in the source, for errors that are found later. If the line isn't known, the value
+    /// is 0 or, for JSON, 1.
     let line: Int
     /// The time of the last change, in seconds since 2001-01-01, or `nil` if the source doesn't
     /// record it.
@@ -69,7 +69,7 @@ struct ImportedItem {
         self.line = line
     }
 
-    /// The name on one line, without the secret.
+    /// The item's name for messages, on one line: the service or server, port, path and account.
     var name: String {
         let place = text(itemClass == .genericPassword ? .service : .server)
         let port = keys[.port].map { _ in ":\(text(.port))" } ?? ""
@@ -96,12 +96,12 @@ struct ImportedItem {
     }
 }
 
-/// A problem with a source, and its line. The text never contains part of a secret.
+/// A problem with a source, and the line where it is. The text never contains part of a secret.
 struct ImportProblem: Error, Equatable {
     let line: Int
     let text: String
-    /// An error of `RunManifest`, which is thrown instead of this problem. It can contain the text
-    /// before the first `=` of a line.
+    /// An error of `RunManifest`, which is thrown instead of this problem. That error can contain
+    /// the text before the first `=` of a line.
     var failure: ControlFailure?
 }
 
@@ -118,8 +118,9 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     /// Whether the source can record when an item was changed.
     var hasTimes: Bool { ![.env, .netrc, .gitCredentials, .aws, .docker].contains(self) }
 
-    /// Returns all items of a source that is a file of text, each name once. `service` is the
-    /// service of the items from environment variables; other sources ignore it.
+    /// Returns all items of a source that is a text file. An item that occurs several times is
+    /// returned once. `service` is the service of the items from environment variables; other
+    /// sources ignore it.
     func items(
         in bytes: [UInt8], named path: String, service: String
     ) throws(ControlFailure) -> [ImportedItem] {
@@ -167,7 +168,7 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     }
 
     /// Removes repeated items. Two different secrets for one name are an error, because programs
-    /// differ in which of them they use.
+    /// differ in which secret they use.
     static func distinct(
         _ items: [ImportedItem]
     ) throws(ImportProblem) -> [ImportedItem] {

@@ -2,11 +2,12 @@
 // keychain file.
 //   (1) Each entry begins with `keychain:` and has `class:`, attributes, and `data:` with the
 //       secret on the next line.
-//   (2) A value is "TEXT", or 0xHEX, which the same value as text may follow, or <NULL>. In "TEXT"
-//       nothing is escaped: a value with characters that would need escaping is written as 0xHEX.
-//   (3) Entries of other classes than passwords are skipped: keys and certificates have their own
-//       export formats. A password is skipped if its secret is missing, contains a zero byte or is
-//       not UTF-8.
+//   (2) A value is "TEXT", 0xHEX or <NULL>. After 0xHEX, the same value may follow as text. In
+//       "TEXT" nothing is escaped: a value with characters that would need escaping is written as
+//       0xHEX.
+//   (3) Entries that aren't passwords are skipped: keys and certificates have their own export
+//       formats. A password is skipped if its secret is missing, contains a zero byte or is not
+//       UTF-8.
 
 enum KeychainDump {
     private struct Entry {
@@ -54,7 +55,7 @@ enum KeychainDump {
 
     private static func item(_ entry: Entry) -> ImportedItem? {
         var item = password(entry)
-        // The value is `20260501120000Z` followed by a NUL.
+        // The value is a time such as `20260501120000Z`, followed by a NUL.
         let date = entry.attributes["mdat"].map { String(decoding: $0.prefix(15), as: UTF8.self) }
         item?.modified = date.flatMap { Timestamp.seconds(digits: $0.prefix(14)) }
         return item
@@ -67,7 +68,7 @@ enum KeychainDump {
         guard let bytes = entry.secret, !bytes.contains(0),
             let secret = String(validating: bytes, as: UTF8.self)
         else { return nil }
-        // The label has a number instead of a name.
+        // The attribute for the label is identified by a number instead of a name.
         let label = text("0x00000007").isEmpty ? nil : text("0x00000007")
         switch entry.itemClass {
         case "genp":

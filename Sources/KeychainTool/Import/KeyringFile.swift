@@ -227,8 +227,8 @@ private enum KeyringText {
                 throw ImportProblem(line: index + 1, text: "The line belongs to no item.")
             }
             let value = unescaped(line[line.index(after: sign)...])
-            // The name of an attribute precedes its value. Once the name was read, `attribute` is
-            // an equals sign followed by the name.
+            // The name of an attribute precedes its value. Once the name has been read, `attribute`
+            // is an equals sign followed by the name.
             switch (attribute, line[..<sign]) {
             case ("", "display-name"): item.name = value
             case ("", "secret"): item.secret = Data(value.utf8)

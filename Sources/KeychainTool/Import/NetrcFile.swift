@@ -1,9 +1,9 @@
-// NetrcFile: parses the logins of ftp, curl and others, as described in the manual of GNU
-// inetutils.
-//   (1) Words are separated by blanks, on one line or several. In double quotes a word may contain
-//       blanks and the escapes \", \\, \n, \r and \t, as in curl.
-//   (2) A macro extends from its name to the next blank line and is skipped. `default` names no
-//       machine: it is an error.
+// NetrcFile: parses `.netrc`, the file with the logins for ftp, curl and other programs, as
+// described in the manual of GNU inetutils.
+//   (1) Words are separated by blanks or line ends. In double quotes a word may contain blanks and
+//       the escapes \", \\, \n, \r and \t, as in curl.
+//   (2) A macro extends from its name to the next blank line and is skipped. `default` is an error,
+//       because it names no machine.
 //   (3) A machine without a password contains no secret, and is skipped.
 
 enum NetrcFile {

@@ -1,6 +1,6 @@
 // PasswordStore: imports a folder of `pass` or `gopass`: one file per secret, encrypted by gpg.
 //   (1) gpg decrypts the files and asks the user for a passphrase if it needs one. Its output is
-//       read through a pipe into memory, so no file contains it.
+//       read through a pipe into memory, and never written to a file.
 //   (2) A file's path has the form SERVICE/ACCOUNT: the file's name is the account, and its folder
 //       is the service. A file at the top level has no account: its name is the service.
 //   (3) A line that is a valid URI `otpauth://…` is a key for one-time codes. The first such line
@@ -56,7 +56,7 @@ struct PasswordStore {
 
     /// The paths of the encrypted files, relative to the folder and without the suffix `.gpg`.
     /// Files and folders whose names begin with a period are skipped. Symbolic links to folders are
-    /// followed, as `pass` does, but not back into a folder on the way to the link.
+    /// followed, as `pass` does. A link to a folder that contains the link is skipped.
     ///
     /// - Throws: ``ControlFailure`` if a folder can't be read, or a file is encrypted with age.
     static func names(in folder: String) throws(ControlFailure) -> [String] {
@@ -110,8 +110,8 @@ struct PasswordStore {
         defer { reading.close() }
         guard code == 0 else { throw failure("can't be decrypted: \(errorText(code))") }
         let content = Files.content(of: reading, atMost: Self.largest)
-        // The content may have been too large. With the pipe open, gpg would wait for ever to write
-        // the rest.
+        // If the content is too large, gpg hasn't written all of it. With the pipe open, gpg would
+        // wait forever.
         reading.close()
         let status = ProgramStart.exitStatus(of: process)
         guard let content else {

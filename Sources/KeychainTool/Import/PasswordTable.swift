@@ -3,9 +3,9 @@
 //   (1) Columns are recognized by their names, in any order and case: those of KeePassXC, Chrome,
 //       Firefox, Safari and related programs. Other columns are ignored.
 //   (2) An entry whose address is a URL with a host is imported as an internet password. Any other
-//       becomes a generic password, whose service is the title or, without a title, the text in the
-//       column of the address; with neither, it is an error. An entry without a password becomes
-//       neither kind of item.
+//       entry becomes a generic password, whose service is the title or, without a title, the text
+//       in the address column. An entry with neither is an error. An entry without a password
+//       becomes neither kind of item.
 //   (3) The key for one-time codes, if an entry has one, becomes a separate item, which
 //       `keychainctl otp` reads.
 
@@ -108,8 +108,8 @@ private struct WebAddress {
     let port: Int?
     let path: String?
 
-    /// Parses a URL, without its user, query and fragment. Returns `nil` if the text is not a URL
-    /// with `//`, has no host, or has an invalid port.
+    /// Parses a URL, and ignores its user, query and fragment. Returns `nil` if the text is not a
+    /// URL with `//`, has no host, or has an invalid port.
     init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].hasPrefix("//") else { return nil }

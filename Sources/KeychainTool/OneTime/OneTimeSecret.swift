@@ -1,8 +1,8 @@
 // OneTimeSecret: the key and parameters of one-time codes, as an otpauth: URI.
 //   (1) The grammar is google-authenticator's Key URI Format: otpauth://TYPE/LABEL?PARAMETERS, with
 //       the parameters secret, issuer, algorithm, digits, counter and period.
-//   (2) Every part that determines the codes is checked. An invalid part is an error. A missing
-//       parameter has the default of the format; the key and the counter have none. Other
+//   (2) Every part that determines the codes is checked. An invalid part is an error. For a missing
+//       parameter, the format's default applies; the key and the counter have no default. Other
 //       parameters are kept unchanged.
 //   (3) No error contains any part of the URI, except names of parameters.
 
@@ -82,7 +82,7 @@ struct OneTimeSecret {
         self.uri = uri
     }
 
-    /// Creates the URI for a key in Base32, as a web site shows it, possibly in groups.
+    /// Creates the URI for a key in Base32, as web sites show it, possibly in groups of characters.
     ///
     /// - Parameters:
     ///   - text: The key.

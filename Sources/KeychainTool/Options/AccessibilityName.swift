@@ -4,7 +4,7 @@ import ArgumentParser
 package import KeychainCore
 
 extension ProtectionClass {
-    /// The name on the command line: that of Apple's constant, in words.
+    /// The name on the command line: the words of Apple's constant, joined by hyphens.
     package var commandLineName: String {
         switch self {
         case .whenUnlocked: "when-unlocked"

@@ -11,15 +11,15 @@ extension Descriptor {
         return (names ?? []).compactMap { Int32($0) }
     }
 
-    /// Prevents programs that are started from inheriting the caller's open descriptors, such as
-    /// one with a passcode. Standard input, output and error are still inherited.
+    /// Prevents programs that this process starts from inheriting its open descriptors, such as one
+    /// with a passcode. Standard input, output and error are still inherited.
     static func closeInheritedOnExec() {
         openNumbers.filter { $0 > STDERR_FILENO }.forEach(setClosedOnExec)
     }
 
     /// Whether bytes that are read from one descriptor are no longer available from the other: the
-    /// descriptors are the same, or refer to the same pipe or socket, or one of a regular file is a
-    /// duplicate of the other. Two descriptors of a terminal don't count, since a user can end the
+    /// descriptors are the same, or refer to the same pipe or socket, or to the same regular file
+    /// with a shared position. Two descriptors of a terminal don't count, since a user can end the
     /// first input and type the second.
     static func isSameInput(_ first: Int32, _ second: Int32) -> Bool {
         if first == second { return true }

@@ -1,7 +1,7 @@
 // InputOption: the options that name a file descriptor to read from.
-//   (1) Each descriptor is read to its end. If two options named the same one, the first input
-//       would take all of its bytes, for example a secret as part of a passcode. So naming the same
-//       input twice is a usage error.
+//   (1) Each descriptor is read to its end. If two options named the same descriptor, the first to
+//       read would get all of its bytes: a passcode, for example, would contain the secret that
+//       follows. So naming the same input twice is a usage error.
 
 import ArgumentParser
 import KeychainCrypto
@@ -17,7 +17,7 @@ struct InputOption {
     }
 
     /// - Throws: `ValidationError` with the names of two options that read the same descriptor, or
-    ///   the same input by two numbers.
+    ///   the same input through two descriptors.
     static func requireDistinct(_ options: [InputOption]) throws {
         let given = options.filter { $0.descriptor != nil }
         for (index, option) in given.enumerated() {

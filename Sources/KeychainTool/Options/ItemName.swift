@@ -30,12 +30,13 @@ struct ItemName: Hashable, CustomStringConvertible {
     static func text(service: String, account: String) -> String? {
         guard !service.isEmpty else { return nil }
         let service = withMarkedPercents(service)
-        // If the account is empty, a slash in the service would be taken for the separator.
+        // Without an account, a slash in the service would be taken for the separator. Another
+        // slash at the end prevents that.
         guard !account.isEmpty else { return service.contains("/") ? service + "/" : service }
         return service + "/" + withMarkedPercents(account).replacing("/", with: "%2F")
     }
 
-    /// Replaces each percent sign that would begin an escape with `%25`.
+    /// Replaces a percent sign with `%25` if it would begin an escape.
     private static func withMarkedPercents(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         let scalars = Array(text.unicodeScalars)

@@ -92,7 +92,7 @@ enum SecretInput {
         return bytes
     }
 
-    /// Asks for a new secret twice. If the entries differ, asks again, three times in all.
+    /// Asks for a new secret twice. If the entries differ, asks again, at most three times in all.
     static func new(_ what: String, at terminal: borrowing Terminal) throws(ControlFailure)
         -> SecretBytes
     {

@@ -22,7 +22,7 @@ struct TargetOptions: ParsableArguments {
     /// The additional word. If options name the item, the parser has assigned the word to the item
     /// argument.
     ///
-    /// - Throws: `ValidationError` unless there are exactly one item and one word.
+    /// - Throws: `ValidationError` unless exactly one item and one word are given.
     func target(_ word: String?, _ name: String) throws -> String {
         if isNamedByOptions, word != nil {
             throw ValidationError("Name the item by SERVICE/ACCOUNT or by options, not by both.")
@@ -91,7 +91,8 @@ extension ControlFailure {
 
 extension KeychainSession {
     /// The item that already has the primary key that `item` would get from these attributes, or
-    /// `nil` if there is none. If the attributes don't change the key, it is `item` itself.
+    /// `nil` if there is none. If the attributes don't change the primary key, the result is `item`
+    /// itself.
     func occupant(
         of item: ItemSnapshot, with attributes: Attributes
     ) throws(KeychainFailure) -> ItemSnapshot? {

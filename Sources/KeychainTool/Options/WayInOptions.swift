@@ -66,8 +66,9 @@ struct WayInOptions: ParsableArguments {
         return entered
     }
 
-    /// Reads the credential with a name. `nil` stands for the name in `ServiceCredential.variable`
-    /// or, if that is not set, `ServiceCredential.standardName`.
+    /// Reads the credential with the given name. `nil` stands for the name in the environment
+    /// variable `ServiceCredential.variable` or, if that is not set,
+    /// `ServiceCredential.standardName`.
     static func givenCredential(_ name: String?) throws -> SecretBytes {
         ProcessProtection.beginHoldingSecrets()
         guard let credential = ServiceCredential.read(name) else {

@@ -35,14 +35,14 @@ package enum KeyNames {
         static let texts: [UInt8] = [0x0C, 0x13, 0x14, 0x16]
     }
 
-    /// The short names of RFC 4514, by the last number of the identifier 2.5.4.n.
+    /// The short names of RFC 4514, by the number n of the object identifier 2.5.4.n.
     private static let attributeNames: [UInt8: String] = [
         3: "CN", 6: "C", 7: "L", 8: "ST", 10: "O", 11: "OU",
     ]
 
-    /// The text of a name (RFC 5280), with or without its outer SEQUENCE, such as "CN=mail.example,
-    /// O=Example". Returns `nil` if the bytes don't have this form, or contain text that isn't
-    /// UTF-8.
+    /// The text of a distinguished name in DER (RFC 5280), such as "CN=mail.example, O=Example".
+    /// The outer SEQUENCE may be missing. Returns `nil` if the bytes don't have this form, or
+    /// contain text that isn't UTF-8.
     static func distinguishedName(_ bytes: [UInt8]) -> String? {
         guard let outer = elements(bytes[...]) else { return nil }
         let sets =
@@ -77,8 +77,8 @@ package enum KeyNames {
         let content: ArraySlice<UInt8>
     }
 
-    /// Splits DER into its elements. Returns `nil` if it is invalid, or has a length of 64 KiB or
-    /// more.
+    /// Splits DER into its elements. Returns `nil` if the bytes are invalid, or if an element has a
+    /// length of 64 KiB or more.
     private static func elements(_ bytes: ArraySlice<UInt8>) -> [Element]? {
         var rest = bytes
         var elements: [Element] = []

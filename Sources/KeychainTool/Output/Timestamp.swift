@@ -4,7 +4,7 @@
 /// A time as text with a resolution of one second, for instance `2026-05-01T12:34:56Z`.
 ///
 /// - Parameter seconds: Seconds since 2001-01-01 00:00:00 UTC.
-/// - Returns: The text, or for a time outside the years 1 to 9999 the number itself.
+/// - Returns: The text or, for a time outside the years 1 to 9999, the number itself.
 package func timestamp(_ seconds: Double) -> String {
     // Days from 0001-01-01 to 2001-01-01 and to 10000-01-01 in the Gregorian calendar.
     let epochDays = 730_485.0

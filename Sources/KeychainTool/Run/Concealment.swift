@@ -1,8 +1,8 @@
 // Concealment: replaces secrets in a stream of bytes with a mark.
 //   (1) A secret is found regardless of how the stream is split into reads: bytes that may be the
 //       beginning of a secret are held back until more bytes arrive or the stream ends.
-//   (2) Secrets that overlap or touch are replaced together by one mark: no part of one remains
-//       because another was found first.
+//   (2) Secrets that overlap or touch are replaced together by one mark. So no part of a secret
+//       remains when it overlaps another that was found first.
 //   (3) Only the exact bytes are found: no other encoding, and nothing that was altered or broken
 //       into lines.
 

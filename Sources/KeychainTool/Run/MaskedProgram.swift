@@ -15,7 +15,7 @@ struct MaskedProgram {
     let start: ProgramStart
     let concealment: Concealment
 
-    /// Runs the program until it exits, and passes on its output until that ends.
+    /// Runs the program until it exits, and passes on its output until the output ends.
     ///
     /// - Returns: The exit status for this process.
     /// - Throws: ``ControlFailure`` if the program could not be started.

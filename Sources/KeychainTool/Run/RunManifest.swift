@@ -3,7 +3,7 @@
 //       which begin with `#`, are ignored. Simple `.env` files of other programs have the same
 //       form.
 //   (2) A value `keychain:ITEM` stands for the secret of an item, `keychain-file:ITEM` for the path
-//       of a file in memory that contains it. Any other value is literal: nothing in it is
+//       of a file in memory that contains the secret. Any other value is literal: nothing in it is
 //       expanded.
 //   (3) In single quotes there are no escapes; in double quotes \n, \r, \t, \", \\ and \$ are
 //       escapes. Without quotes, white space around the value is ignored, and so is a comment: a

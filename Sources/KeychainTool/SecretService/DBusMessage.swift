@@ -1,4 +1,4 @@
-// DBusMessage: encodes and decodes those D-Bus messages that a read-only client needs.
+// DBusMessage: encodes and decodes the D-Bus messages that a read-only client needs.
 //   (1) Source: D-Bus Specification 0.43, "Type System" and "Message Format".
 //   (2) Sizes and nesting depths in a message are checked against the available bytes and a limit
 //       before they are used.
@@ -9,7 +9,7 @@ import KeychainCore
 /// A value in a message's body.
 enum DBusValue: Equatable {
     /// A number or a Boolean, as the unsigned number with the same bits. So a negative or
-    /// floating-point number doesn't keep its value.
+    /// floating-point number becomes another value.
     case number(UInt64)
     /// A string, an object path or a signature.
     case text(String)
@@ -42,7 +42,7 @@ enum DBusValue: Equatable {
 enum DBusArgument {
     case string(String)
     case objectPath(String)
-    /// A string as a variant.
+    /// A variant that contains this string.
     case variant(String)
 
     fileprivate var signature: String {
@@ -172,7 +172,8 @@ struct DBusMessage {
             case (.number(4), .text(let name)): errorName = name
             case (.number(5), .number(let serial)): answered = UInt32(clamping: serial)
             case (.number(8), .text(let text)):
-                // A string is no signature: it can be longer than signatures are, and nest deeper.
+                // A hostile message may have a string instead of a signature. A string can be
+                // longer than any signature, and so nest types more deeply.
                 guard text.utf8.count <= UInt8.max else { return nil }
                 signature = text
             default: break

@@ -1,6 +1,6 @@
 // UserService: manages this user's service from outside: locates its files, determines whether a
 // process listens at its socket, starts and stops it, and installs its systemd units.
-//   (1) A start leaves any process that already listens at the socket running.
+//   (1) Starting the service doesn't stop a process that already listens at the socket.
 //   (2) A process is terminated only if it listens at the socket, belongs to this user and runs the
 //       program `keychaind`.
 
@@ -132,7 +132,7 @@ struct UserService {
                     + "Nothing was terminated.")
         }
         // The service closes its socket before it has answered the requests that it already
-        // received.
+        // received. So the process itself must also have ended.
         let hasEnded = {
             !isRunning && Files.target(ofLink: "/proc/\(peer.pid)/exe") != executable
         }

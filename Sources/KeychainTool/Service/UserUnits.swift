@@ -9,8 +9,8 @@ enum UserUnits {
     static let serviceName = "keychaind.service"
     static let socketName = "keychaind.socket"
 
-    /// The usual folders for user units, in the order in which systemd searches them.
-    /// systemd.unit(5) lists further ones, which are not searched here.
+    /// The usual folders for user units. Those for configuration, which take precedence in systemd,
+    /// come first. systemd.unit(5) lists further folders, which are not searched here.
     static func folders(_ places: UserPlaces) -> [String] {
         [places.configuration + "/systemd/user", "/etc/systemd/user", "/run/systemd/user"]
             + [places.data + "/systemd/user", "/usr/local/lib/systemd/user"]
@@ -33,8 +33,8 @@ enum UserUnits {
         let words = start.dropFirst("ExecStart=".count).split(separator: " ")
         guard let program = words.first else { return nil }
         let path = program.drop { "-@:+!".contains($0) }
-        // systemd interprets quotation marks, escapes, specifiers and variables. A path with them,
-        // which is rare, is assumed to exist.
+        // systemd interprets quotation marks, escapes, specifiers and variables. A path that
+        // contains any of them, which is rare, is assumed to exist.
         let isThere =
             path.contains { "\"'\\%$".contains($0) } || Files.status(of: String(path)) != nil
         return isThere ? service : nil

@@ -23,8 +23,8 @@ struct ConfigurationFile {
     private static let longest = 1 << 20
 
     /// Reads a file. Pass `true` for `isPrivate` if it may contain secrets.
-    /// - Throws: ``ControlFailure`` if there is anything at the path that is not a readable text
-    ///   file of at most 1 MiB, such as a broken link, or if this process may not look there.
+    /// - Throws: ``ControlFailure`` if the path exists but doesn't lead to a readable text file of
+    ///   at most 1 MiB, for example if it is a broken link, or if this process may not look there.
     init(_ path: String, isPrivate: Bool) throws(ControlFailure) {
         self.path = path
         self.isPrivate = isPrivate
@@ -53,9 +53,9 @@ struct ConfigurationFile {
         return Files.content(of: file, atMost: longest)
     }
 
-    /// Replaces the content of the file. If the new content is empty or an empty JSON object, apart
-    /// from white space, the file is deleted, unless its path contains a symbolic link, isn't
-    /// absolute, or has a component `.` or `..`.
+    /// Replaces the content of the file. If the new content, apart from white space, is empty or an
+    /// empty JSON object, the file is deleted instead. But a file is not deleted if its path
+    /// contains a symbolic link, isn't absolute, or has a component `.` or `..`.
     func replace(with text: String) throws(ControlFailure) {
         guard Self.bytes(at: place).map(Array.init) == content.map({ Array($0.utf8) }) else {
             throw ControlFailure(
@@ -133,6 +133,6 @@ enum TextProblem: Error, Equatable {
     /// The text can't be parsed, or contains a section or setting twice. The line is the first at
     /// which this is noticed; for JSON, it is always 1.
     case notUnderstood(line: Int)
-    /// The setting already has another value than the one to be set.
+    /// The setting already has a value, which differs from the one to be set.
     case otherValue(String, line: Int)
 }

@@ -1,7 +1,7 @@
 // HelperLink: the link with a helper's name through which another program finds this one.
-//   (1) If the name in the PATH already leads to this program, no link is created. Otherwise it is
-//       created in ~/.local/bin. The Debian package installs no such links, because `keyring` is
-//       also the name of another package's program.
+//   (1) If the name in the PATH already leads to this program, no link is created. Otherwise the
+//       link is created in ~/.local/bin. The Debian package installs no such links, because
+//       `keyring` is also the name of another package's program.
 //   (2) A file that has the name and is not a link to this program is never replaced or removed.
 
 import FoundationEssentials
@@ -33,8 +33,9 @@ struct HelperLink {
 
     private func leadsHere(_ path: String) -> Bool { Self.file(at: path) == executable }
 
-    /// The path of keychainctl in the PATH if it is absolute and leads to this program, so that the
-    /// link also leads to updated versions; otherwise this program's file.
+    /// The target of the link: the path of keychainctl in the PATH if that path is absolute and
+    /// leads to this program, because it then also leads to updated versions; otherwise this
+    /// program's file.
     private var target: String {
         found("keychainctl").flatMap { $0.hasPrefix("/") && leadsHere($0) ? $0 : nil }
             ?? executable

@@ -3,7 +3,7 @@
 //   (1) The other members are preserved byte for byte, including the spelling of numbers, their
 //       order and their indentation. Only white space next to the changed member can change.
 //   (2) Text that `JSONDecoder` doesn't accept as an object is rejected, and so is an object that
-//       has a member twice. The objects in it are not checked for this.
+//       has a member twice. Nested objects are not checked for repeated members.
 
 import FoundationEssentials
 

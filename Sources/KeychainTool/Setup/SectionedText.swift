@@ -23,7 +23,7 @@ struct SectionedText {
     private var settings: [Setting] = []
 
     init(_ text: String) throws(TextProblem) {
-        // Split at the bytes, because Swift treats CR LF as a single character.
+        // Split the bytes and not the characters, because CR LF is a single character in Swift.
         lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         var section: String?

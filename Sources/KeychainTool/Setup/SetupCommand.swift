@@ -2,7 +2,7 @@
 //   (1) All changes are shown and, without --yes, must be confirmed. If a file can't be parsed,
 //       nothing is changed. The same applies if a file has a different setting, unless --replace
 //       replaces it or --undo leaves it.
-//   (2) A second run changes nothing. --undo removes what a run without it adds, but doesn't
+//   (2) A second run changes nothing. --undo removes what a run without --undo adds, but doesn't
 //       restore a setting that --replace replaced.
 
 import ArgumentParser

@@ -1,7 +1,7 @@
 // SetupPlan: the changes that make another program get its passwords from this one, or that undo
-// this.
-//   (1) A plan changes nothing by itself. It is derived from the present state, so once a plan was
-//       carried out, the next one has no steps.
+// those changes.
+//   (1) A plan changes nothing by itself. It is derived from the present state, so once a plan has
+//       been carried out, the next one has no steps.
 //   (2) A different setting is replaced only if requested. Undoing removes only what a plan adds;
 //       it doesn't restore a setting that was replaced.
 
@@ -12,7 +12,7 @@ import KeychainCrypto
 import KeychainRuntime
 
 struct SetupStep {
-    /// The path of the file or the command of git, followed by a line for each change.
+    /// The path of a file or link, or a git command, followed by a line for each change.
     let shown: String
     let carryOut: () throws -> Void
 }

@@ -1,9 +1,9 @@
 // SyncConfiguration: the file that says which server a circle uses, and how to connect to it.
 //   (1) No secret is in the file itself, among the arguments or in the environment: the private key
-//       and the password are in files of their own.
-//   (2) Whoever can write the file chooses the server to which the password is sent. So the file
-//       must belong to the user, and no other user may have access to it.
-//   (3) A setting that isn't known is an error, so that a misspelled one isn't ignored.
+//       and the password are in separate files.
+//   (2) Anyone who can write the file can choose the server to which the password is sent. So the
+//       file must belong to the user, and no other user may have access to it.
+//   (3) An unknown setting is an error, so that a misspelled setting isn't silently ignored.
 
 #if Synchronization
 
@@ -15,7 +15,8 @@ import KeychainEtcd
 
 struct SyncConfiguration: Sendable {
     let etcd: EtcdConfiguration
-    /// After how many milliseconds without a sign of life a machine is suspended. 0: never.
+    /// The number of milliseconds without a sign of life after which a machine is suspended; 0 for
+    /// never.
     let absenceLimit: Int64
 
     private static let standardAbsence = "60d"
@@ -26,8 +27,8 @@ struct SyncConfiguration: Sendable {
         #"{"endpoints": ["https://etcd.example.org:2379"], "authority": "ca.pem", "#
         + #""certificate": "client.pem", "key": "client.key"}"#
 
-    /// The path of the file without the option --config: `keychain/sync.json` in the folder for
-    /// configuration.
+    /// The path of the file if the option --config is not given: `keychain/sync.json` in the user's
+    /// configuration folder.
     static func standardPath(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(ControlFailure) -> String {
@@ -45,7 +46,8 @@ struct SyncConfiguration: Sendable {
 
     /// Reads the file.
     ///
-    /// - Throws: ``ControlFailure`` with what to change in the file, or in the files that it names.
+    /// - Throws: ``ControlFailure``, which says what to change in the file or in the files that it
+    ///   names.
     init(path: String) throws {
         let settings = try Self.settings(in: Self.content(of: path), path)
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -131,10 +133,10 @@ struct SyncConfiguration: Sendable {
     }
 
     /// Checks the file of a private key or of a password: it must be a regular file of this user or
-    /// of root, to which users outside its group have no access.
+    /// of root, to which users outside the file's group have no access.
     ///
-    /// The mode may show group permissions. systemd lets a unit's user read its credentials through
-    /// an access control list, and the mode then shows the list's mask instead.
+    /// The mode may show group permissions, because systemd lets a unit's user read the unit's
+    /// credentials through an access control list: the mode's group bits then show the list's mask.
     private static func checkSecret(_ path: String) throws(ControlFailure) {
         guard let file = Files.open(path, O_RDONLY | O_NONBLOCK) else {
             throw ControlFailure(
@@ -157,7 +159,7 @@ struct SyncConfiguration: Sendable {
     /// authentication, so that the password can be changed while `sync run` runs.
     ///
     /// This process doesn't declare that it holds a secret: it must stay identifiable to a service
-    /// that is restarted, and all programs of this user can read the file.
+    /// that is restarted, and all programs of this user can read the file anyway.
     private static func password(in path: String) throws -> String {
         guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
             let content = Files.content(of: file, atMost: passwordByteLimit),

@@ -1,6 +1,6 @@
 // SyncFailures: what the commands of synchronization report when they fail.
-//   (1) The texts of joining and of the circle's state say what to do next. Text from the server is
-//       escaped.
+//   (1) The messages about joining and about the circle's state say what to do next. Text from the
+//       server is escaped.
 
 #if Synchronization
 
@@ -41,8 +41,8 @@ extension ControlFailure {
         }
     }
 
-    /// A failure of the keychain, with the exit status of its kind. The general texts for some
-    /// kinds are about items, so the failures of these kinds have texts of their own.
+    /// A failure of the keychain, with the exit status for its kind. The general messages for some
+    /// kinds are about items, so these kinds get other messages here.
     private init(synchronization failure: KeychainFailure) {
         let status: ControlStatus
         switch failure.status {

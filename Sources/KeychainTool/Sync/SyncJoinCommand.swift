@@ -102,8 +102,8 @@ struct SyncJoinCommand: ParsableCommand {
     private func admission(to sync: SyncSession) throws -> CircleLog {
         let token = try tokenDescriptor.map(Self.token(from:))
         let circle = try token?.grant.circle ?? sync.circle(beginningWith: self.circle)
-        // A server could have added the keys of an earlier attempt to a circle of its own. So each
-        // attempt has new ones, unless a token confirms the circle.
+        // A hostile server could have added the keys of an earlier attempt to a circle that it
+        // controls. So each attempt has new keys, unless a token confirms the circle.
         if token == nil { try sync.keychain.send(.forget) }
         let machine = try sync.keychain.machine()
         if let token { return try join(sync, machine, token) }
@@ -145,7 +145,7 @@ struct SyncJoinCommand: ParsableCommand {
         _ sync: SyncSession, _ machine: MachineDescription, _ circle: CircleID
     ) throws -> CircleLog {
         let joiner = PastedJoiner(machine, circle: circle, store: sync.store)
-        // The next attempt has other keys, so these are of no use even after a failure.
+        // Withdraw the offer even after a failure: the next attempt has other keys.
         defer { try? AsyncWork.wait { try await joiner.withdraw() } }
         try sync.showing("connecting") { try await joiner.offer() }
         try Output.print(joiner.code.description)
@@ -181,7 +181,7 @@ struct SyncJoinCommand: ParsableCommand {
         let text = try SecretInput.fromDescriptor(descriptor, "join token")
         guard let token = SyncTokenText.token(text) else {
             throw ControlFailure(
-                .failure, "The input is not a join token, as `keychainctl sync token` prints it.")
+                .failure, "The input is not a join token that `keychainctl sync token` printed.")
         }
         return token
     }
@@ -194,8 +194,8 @@ struct SyncJoinCommand: ParsableCommand {
         switch status.state {
         case .none: circle = try sync.circle(beginningWith: self.circle)
         case .restoring, .comparing:
-            // A join may have been interrupted. The keychain then needs the code again, to read the
-            // keys granted to the code.
+            // A join may have been interrupted. The keychain then needs the code again, to decrypt
+            // the keys that were granted to the holder of the code.
             guard let digest = Digest(status.circle) else { throw ControlFailure.noCircle }
             circle = CircleID(digest)
         case .current, .locked, .removed:

@@ -1,6 +1,6 @@
 // SyncMemberCommands: lists the machines of the circle, removes one, and leaves the circle.
-//   (1) A removed machine keeps the items that it has. It can't open what others write once they
-//       know of the removal: that is sealed under keys that it doesn't get.
+//   (1) A removed machine keeps the items that it has. It can't open what other machines write
+//       after they learn of the removal: they use keys that the removed machine doesn't get.
 
 #if Synchronization
 
@@ -55,13 +55,13 @@ struct SyncRemoveCommand: ParsableCommand {
         abstract: "Removes another machine from the circle.",
         discussion: """
             The machine keeps the items that it has, and gets no later ones. Change the secrets \
-            that must not be known there any more. It can't be added again with the same keys.
+            that it must no longer know. It can't be added again with the same keys.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "The name of the machine, or its identifier, or the first digits of that, as shown by "
-                + "`keychainctl sync members`.",
+            "The name of the machine, its identifier, or the identifier's first digits, as shown "
+                + "by `keychainctl sync members`.",
             valueName: "machine"))
     var machine: String
 
@@ -89,8 +89,8 @@ struct SyncRemoveCommand: ParsableCommand {
             }
             try sync.keychain.send(.remove(removed.id))
             try sync.settleChange()
-            // The removal made entries void whose writer didn't know of it. This machine sends what
-            // its own void entries had again, under new keys.
+            // Entries that were written without knowledge of the removal are now void. This machine
+            // sends the contents of its own void entries again, under new keys.
             try sync.settle()
             try Output.print("Removed \(name) from the circle.")
         }

@@ -1,4 +1,4 @@
-// SyncOptions: the options that the subcommands of `sync` share, durations and moments.
+// SyncOptions: the options that the subcommands of `sync` share. Also durations and moments.
 
 #if Synchronization
 
@@ -75,8 +75,8 @@ enum SyncMoment {
 
     /// How long ago a moment was, in the largest fitting unit, such as `5 minutes ago`.
     static func age(_ moment: Int64, now: Int64) -> String {
-        // In floating point: a member can write any number as the moment, so that a difference of
-        // integers could overflow.
+        // Calculate in floating point: a member can write any number as the moment, so a difference
+        // of integers could overflow.
         let seconds = Int(min(max((Double(now) - Double(moment)) / 1000, 0), 1e15))
         return switch seconds {
         case ..<60: "less than a minute ago"

@@ -15,8 +15,8 @@ enum SyncQuestion {
             == "yes"
     }
 
-    /// The code of the other machine, from the terminal or, if there is none or `mayAsk` is not
-    /// set, from a line of standard input. It is not secret.
+    /// The code of the other machine, from the terminal or, if there is no terminal or `mayAsk` is
+    /// not set, from a line of standard input. The code is not secret.
     static func code(mayAsk: Bool) throws(ControlFailure) -> PastedCode {
         let text: String
         if mayAsk, let terminal = Terminal() {

@@ -1,5 +1,5 @@
-// SyncRunCommand: synchronizes until a signal ends it or the machine is in no circle any more. It
-// is the relay between the keychain and the server.
+// SyncRunCommand: synchronizes until a signal ends it or the machine is no longer in a circle. The
+// command is the relay between the keychain and the server.
 //   (1) The relay holds no key of the circle: items pass through it sealed. Without a service, the
 //       embedded keychain in this process holds the keys.
 //   (2) Each event that differs from the one before is one line on standard error, in the format of
@@ -84,12 +84,12 @@ private final class SyncLog: Sendable {
 
     private let state = Mutex(State())
 
-    /// The state in the keychain's latest demand. `nil` before the first exchange.
+    /// The state in the latest ``Demand`` from the keychain, or `nil` before the first exchange.
     var lastState: Demand.State? { state.withLock { $0.demanded } }
 
     func write(_ line: String) { Output.complain(line) }
 
-    /// Writes a line for an event, unless it is the same as for the event before.
+    /// Writes a line for an event, unless the line is the same as that for the event before.
     ///
     /// - Returns: `true`, so that the relay continues.
     func note(_ event: Relay.Event) -> Bool {

@@ -80,8 +80,8 @@ struct SyncSession {
         return try await relay.settle()
     }
 
-    /// Exchanges everything until a change of the members that this machine has signed is in the
-    /// membership log.
+    /// Repeats the exchange with the server until the membership change that this machine has
+    /// signed is in the membership log.
     ///
     /// - Throws: ``ControlFailure`` if the server doesn't take the change. The keychain keeps the
     ///   signed change, and later exchanges send it.
@@ -142,10 +142,12 @@ struct SyncSession {
 
     // MARK: The server's circles
 
-    /// The circle whose identifier begins with some digits, or the only one on the server.
+    /// The circle whose identifier begins with the given digits or, with `nil`, the only one on the
+    /// server.
     ///
-    /// - Throws: ``ControlFailure`` unless exactly one matches; ``JoiningFailure/tooManyCircles``
-    ///   if the server lists more than 255 identifiers that begin with the digits, valid or not.
+    /// - Throws: ``ControlFailure`` unless exactly one circle matches;
+    ///   ``JoiningFailure/tooManyCircles`` if more than 255 names on the server begin with the
+    ///   digits, including names that aren't identifiers of circles.
     func circle(beginningWith digits: String?) throws -> CircleID {
         let directory = CircleDirectory(store)
         let digits = digits?.lowercased() ?? ""

@@ -1,8 +1,8 @@
 // Contest: measures several operations side by side.
 //   (1) Each round runs all operations, so that other activity of the machine affects all of them.
 //   (2) Each round begins with the next operation, so that no operation is always the first. The
-//       cyclic order stays the same, so within a round every operation except the first has the
-//       same predecessor.
+//       cyclic order stays the same, so an operation always follows the same other operation,
+//       except in the rounds that it begins.
 //   (3) The first round warms up caches and isn't counted.
 
 import BenchmarkFigures
@@ -13,8 +13,8 @@ struct Contest {
     /// The number of repetitions of each operation in a round.
     let repetitions: Int
 
-    /// - Parameter operations: The operations. Each receives a number that increases and never
-    ///   repeats.
+    /// - Parameter operations: The operations. Each call of an operation receives a larger number
+    ///   than the previous call of that operation.
     /// - Returns: For each operation its mean time in each round, in nanoseconds.
     /// - Throws: The errors of the operations.
     func run(_ operations: [(Int) throws -> Void]) throws -> [Samples] {

@@ -1,7 +1,8 @@
 // Ladder: keychains of increasing size, filled through the public interface, and a floor for each.
-//   (1) Each keychain is filled by a separate process, and copied after that process has ended.
-//   (2) Keychains are filled in memory, where writes don't wait for a disk, and measured on the
-//       disk.
+//   (1) One keychain, the source, is filled to each size in turn, each time by a new process. When
+//       that process has ended, the source is copied.
+//   (2) The source is in memory if possible, where writes don't wait for a disk. The copies are on
+//       the disk and are measured there.
 //   (3) Measured saves change only the copy of one size, never the source of the next size.
 
 import BenchmarkFigures

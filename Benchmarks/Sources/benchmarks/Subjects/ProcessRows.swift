@@ -1,4 +1,4 @@
-// ProcessRows: the cost of whole processes: start, memory and duration.
+// ProcessRows: the cost of whole processes: start, duration, memory and the size of the program.
 
 import BenchmarkFigures
 import Foundation
@@ -61,7 +61,8 @@ enum ProcessRows {
             ])
     }
 
-    /// The time from the start of a process until the moment that it reports on standard output.
+    /// Runs a process that writes an instant to standard output.
+    /// - Returns: The time from the start of the process until that instant.
     private static func timeToOutput(_ program: String, _ role: String) throws -> Double {
         let run = try ChildProcess.run(program, [role])
         return try run.moment().nanoseconds(since: run.started)

@@ -1,5 +1,6 @@
-// Role: the task of this program when a run starts it as a child process, to measure the process or
-// to fill a keychain that is closed afterwards. The first argument names the role.
+// Role: the task of this program if its first argument names a role. A run starts it in that way as
+// a child process, to measure the process or to fill a keychain that is closed afterwards. The case
+// `loop` is for a profiler.
 
 import BenchmarkFigures
 import Foundation

@@ -15,7 +15,7 @@ enum SaveRates {
     /// The time in nanoseconds that processes have for starting before the period begins.
     private static let lead = 1e9
 
-    /// Threads of one process that save to its own keychain.
+    /// The rate of threads of this process, which save to the keychain in embedded mode.
     static func measure(_ level: Level) throws -> [Row] {
         Program.note("Measuring saves of several threads")
         return [

@@ -34,7 +34,8 @@ enum ServiceRows {
         }
     }
 
-    /// Each figure is from a new process that loads many times.
+    /// In each round, a new process measures many loads through the service, and another new
+    /// process as many embedded loads. This process measures the round trips.
     private static func load(_ level: Level, _ service: Service) throws -> Row {
         let embedded = ["KEYCHAIN_SERVICE": "embedded", "KEYCHAIN_DIRECTORY": level.directory]
         var figures: [[Double]] = [[], [], []]

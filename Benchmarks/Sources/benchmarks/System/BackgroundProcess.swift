@@ -1,4 +1,4 @@
-// BackgroundProcess: a program that runs in the background, and ends with the object.
+// BackgroundProcess: a program that runs in the background, and ends when the object is released.
 
 import Foundation
 

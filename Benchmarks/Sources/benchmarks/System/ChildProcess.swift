@@ -28,7 +28,8 @@ enum ChildProcess {
         func moment() throws -> Instant { Instant(nanoseconds: UInt64(try number())) }
     }
 
-    /// Changes to the environment of this process for a child. `nil` removes a variable.
+    /// The variables in which a child's environment differs from that of this process. The child
+    /// doesn't get a variable whose value is `nil`.
     typealias Variables = [String: String?]
 
     /// Runs a program and waits for its end.
@@ -65,7 +66,7 @@ enum ChildProcess {
         return Run(output: String(decoding: bytes, as: UTF8.self), started: started, ended: ended)
     }
 
-    /// The number that this program writes in a role.
+    /// Runs this program in a role, and returns the number that it writes.
     static func figure(of role: [String], _ variables: Variables = [:]) throws -> Double {
         try run(try ownPath(), role, variables).number()
     }
@@ -100,7 +101,7 @@ enum ChildProcess {
     }
 
     /// Waits for the end of a child.
-    /// - Returns: Its status as from `waitpid`.
+    /// - Returns: The child's status, as `waitpid` returns it.
     static func end(of identifier: pid_t) throws -> Int32 {
         var status: Int32 = 0
         // SAFETY: the call fills the value that it is given.
@@ -110,8 +111,8 @@ enum ChildProcess {
         return status
     }
 
-    /// A pipe whose ends other children don't inherit. The reader would never see the end of the
-    /// input while another process has the pipe open.
+    /// A pipe whose ends are inherited only by the child that they are passed to. If another child
+    /// had the writing end open, the reader would not see the end of its input.
     static func pipe() -> Pipe {
         let pipe = Pipe()
         for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
@@ -124,7 +125,7 @@ enum ChildProcess {
         try FileHandle(forUpdating: URL(fileURLWithPath: "/dev/null"))
     }
 
-    /// A pipe that contains the complete input of a program.
+    /// The reading end of a pipe that contains the complete input of a program.
     private static func pipe(holding input: String) throws -> FileHandle {
         let pipe = pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))

@@ -8,7 +8,7 @@ enum Environment {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// To be called while no other thread runs.
+    /// Must be called only while no other thread runs.
     static func set(_ name: String, _ value: String) {
         // SAFETY: both strings live for the call, which copies them; no other thread reads the
         // environment meanwhile.

@@ -2,8 +2,8 @@
 // and AES-256-GCM.
 //   (1) The settings that determine the time are the same as the keychain's: WAL, synchronous =
 //       FULL.
-//   (2) Statements are prepared once. SQLite uses a pointer that is bound to a statement only
-//       during the call of `load` or `store` that binds it.
+//   (2) Statements are prepared once. `load` and `store` bind pointers to a statement. SQLite uses
+//       these pointers only until the function returns.
 
 import CBenchmarkSQLite
 import Crypto
@@ -97,7 +97,8 @@ final class Floor {
         try unsafe store(secret, under: name, change)
     }
 
-    /// Commits all changes that `body` makes in one transaction, or none of them if this throws.
+    /// Commits all changes that `body` makes in one transaction. If this function throws, none of
+    /// them are committed.
     func together(_ body: () throws -> Void) throws {
         // SAFETY: the connection is open as long as this object lives.
         try unsafe Self.execute("BEGIN IMMEDIATE", database)
@@ -146,7 +147,7 @@ final class Floor {
 
     private static func open(_ path: String) throws -> OpaquePointer {
         var database: OpaquePointer?
-        // SAFETY: SQLite fills the pointer; this object closes it.
+        // SAFETY: SQLite fills the pointer; this object closes the connection.
         let code = unsafe sqlite3_open_v2(
             path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let database = unsafe database else {

@@ -1,8 +1,8 @@
 // FloorQueue: the floor for several threads, with group commit like the keychain's.
 //   (1) The thread that has the turn commits the rows of all waiting threads. When these get their
 //       turn, their rows are committed already.
-//   (2) A batch leaves the queue before its commit. After a batch has failed, `replace` throws that
-//       error for every row that isn't committed.
+//   (2) A batch leaves the queue before its commit. After a batch has failed, `replace` throws the
+//       error of that batch for every row that isn't committed.
 
 import Foundation
 import Synchronization
@@ -18,7 +18,7 @@ final class FloorQueue: @unchecked Sendable {
     private let floor: Floor
     private let turn = NSLock()
     private let waiting = Mutex<(rows: [Row], count: Int)>(([], 0))
-    /// Rows with lower numbers are committed. Guarded by `turn`.
+    /// Rows with numbers below this are committed. Guarded by `turn`.
     private var committed = 0
     /// The error of the first batch that failed. Guarded by `turn`.
     private var failure: (any Error)?

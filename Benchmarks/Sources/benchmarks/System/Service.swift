@@ -1,13 +1,14 @@
 // Service: a keychaind that serves the keychain in a folder for this run.
 //   (1) It has its own socket, so it can't be confused with the user's service.
-//   (2) It ends with the object.
+//   (2) It ends when the object is released.
 
 import BenchmarkFigures
 import Foundation
 
 final class Service {
-    /// The variables for a program that uses this service. KEYCHAIN_DIRECTORY is removed, so that
-    /// the program can't open the keychain itself by mistake and be measured as a client.
+    /// The variables for a program that uses this service. KEYCHAIN_DIRECTORY is removed.
+    /// Otherwise the program might open the keychain itself by mistake, and the service would not
+    /// be measured.
     let variables: ChildProcess.Variables
     private let process: BackgroundProcess
 

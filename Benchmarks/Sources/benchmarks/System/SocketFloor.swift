@@ -45,7 +45,7 @@ enum SocketFloor {
     private static func receive(_ message: inout [UInt8], from socket: Int32) -> Bool {
         var count = 0
         while count < message.count {
-            // SAFETY: the bytes that are read fit behind the first `count` bytes of the array.
+            // SAFETY: the bytes that are read fit after the first `count` bytes of the array.
             let more = unsafe message.withUnsafeMutableBytes { bytes in
                 unsafe read(
                     socket, bytes.baseAddress.map { unsafe $0 + count }, bytes.count - count)

@@ -1,6 +1,6 @@
 // Quickstart: saves values of three types in the keychain, and loads, lists and deletes them.
-// `Quickstart read SERVICE ACCOUNT` writes the text of an item to standard output. Another program
-// can have saved the item.
+// `Quickstart read SERVICE ACCOUNT` writes the text of an item to standard output. The item may
+// have been saved by another program.
 
 import Foundation
 import Keychain

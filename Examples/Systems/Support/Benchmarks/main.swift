@@ -1,6 +1,6 @@
 // systems-benchmarks: measures saving and loading in the programs whose specifications define a
-// limit. The program prints a row for each limit and exits with status 1 if a limit is missed. The
-// program uses a temporary keychain in the current folder, and removes the keychain.
+// limit. The benchmark prints a row for each limit and exits with status 1 if a limit is missed. It
+// creates a temporary keychain in the current folder, and removes it at the end.
 //
 // Each figure is the median of many calls. The keychain is on disk, where a save is durable when
 // it returns. The median is robust against noise: a limit is missed only if at least half of all
@@ -42,8 +42,9 @@ let credentials = TVCredentials(
     ipAddress: "10.0.0.14", macAddress: "34:E6:E6:F9:05:50",
     clientKey: "9ba71d29c353cf0bdcc00c4b0a8cc189")
 
+/// The names begin with "S1" for Capture and with "S2" for TVRemote.
 let limits = [
-    // The limits that the specification of Capture states for its own tests with these names.
+    // The specification of Capture states these limits for tests with these names.
     Limit(name: "S1 testPerformance_Save", milliseconds: 2.76) {
         try capture.save(data, forKey: "benchmark")
     },

@@ -7,7 +7,7 @@ import Testing
 /// for line, and has at least five lines that aren't empty.
 ///
 /// - Parameters:
-///   - heading: The level-2 heading after which the first Swift code block is meant, or `nil` for
+///   - heading: A level-2 heading, which selects the first Swift code block after it. `nil` selects
 ///     the last Swift code block of the document.
 ///   - system: The name of the system's folder.
 ///   - sourceFile: The source file.

@@ -47,7 +47,7 @@ extension StandIn {
     }
 
     /// Whether a process runs this program. If the server has exited by itself, another process may
-    /// have its process ID.
+    /// have its process ID. On Apple platforms, this is not checked.
     private func isServer(_ process: Int32) throws -> Bool {
         #if canImport(Darwin)
         return true
@@ -55,7 +55,7 @@ extension StandIn {
         let path = try program().path
         let target = try? FileManager.default.destinationOfSymbolicLink(
             atPath: "/proc/\(process)/exe")
-        // The second text is that of a program that was built again while the server was running.
+        // Linux appends " (deleted)" if the program was rebuilt while the server was running.
         return target == path || target == path + " (deleted)"
         #endif
     }

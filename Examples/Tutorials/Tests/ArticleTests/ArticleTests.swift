@@ -1,5 +1,5 @@
 // ArticleTests: the code in an article is the program's code, the article's manifest declares the
-// same targets, and the article's sessions show what the program prints.
+// same targets, and the article's console sessions show what the program prints.
 
 import Foundation
 import Testing
@@ -23,7 +23,7 @@ import Testing
     }
 
     /// The article's manifest refers to swift-keychain by URL, and this package's manifest by path.
-    /// Each target of this package also has the dependencies and aliases of the other articles.
+    /// Targets of this package can have dependencies and aliases that the article doesn't declare.
     @Test(arguments: Article.all)
     func `the manifest in an article declares targets of this package`(_ article: Article) throws {
         let folder = try temporaryFolder()

@@ -169,7 +169,7 @@ private struct SecurityProgram {
                     message: "There is no password on standard input. Nothing was "
                         + "changed.")
             }
-            // Don't accept only the first line of a secret with several lines.
+            // A secret with several lines is refused: only its first line would be saved.
             while let again = try input.next() {
                 guard again == line else { throw mismatch }
             }

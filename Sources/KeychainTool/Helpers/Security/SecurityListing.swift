@@ -1,9 +1,9 @@
 // SecurityListing: formats an item as macOS's security(1) does, for programs that parse its output.
 //   (1) The attributes and their order are fixed for each class: those of a file-based keychain. An
 //       attribute that the item doesn't have is <NULL>, except the port, which is 0.
-//   (2) A value of printable ASCII characters other than the backslash is in quotes, unescaped. Any
-//       other value is 0xHEX, followed by the text with octal escapes if the value contains at
-//       least one of these characters. Numbers and codes of four bytes have the form of `word`.
+//   (2) A value that consists of printable ASCII characters other than the backslash is in quotes,
+//       unescaped. Any other value is 0xHEX, followed by the text with octal escapes if the value
+//       contains at least one such character. `word` formats numbers and codes of four bytes.
 
 import FoundationEssentials
 import KeychainCore
@@ -64,8 +64,8 @@ enum SecurityListing {
         }
     }
 
-    /// Formats four bytes: as characters if they are printable, otherwise as a number followed by a
-    /// space.
+    /// Formats four bytes: as characters in quotes if all are printable, otherwise as a hexadecimal
+    /// number followed by a space.
     private static func word(_ bytes: [UInt8]) -> String {
         bytes.allSatisfy(isPrintable)
             ? "\"\(String(decoding: bytes, as: UTF8.self))\""

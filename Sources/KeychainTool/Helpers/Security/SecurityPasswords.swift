@@ -16,8 +16,8 @@ final class SecurityPasswords {
     private var session: KeychainSession?
     private var hasChanged = false
 
-    /// Ends the session after the last command. After a search alone, the keychain is closed only
-    /// if its log is long.
+    /// Ends the session after the last command. If no command made a change, the keychain is closed
+    /// only if its log is long.
     func close() {
         if hasChanged {
             session?.close()

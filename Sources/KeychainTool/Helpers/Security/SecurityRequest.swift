@@ -22,7 +22,7 @@ enum SecurityVerb: String, CaseIterable {
     /// The attribute that says what the item is for. Adding an item requires it and the account.
     var place: Attribute { itemClass == .genericPassword ? .service : .server }
 
-    /// The verb that begins with the abbreviation, or `nil` unless there is exactly one.
+    /// The verb that begins with the abbreviation, or `nil` if none or more than one does.
     init?(abbreviation: String) {
         let verbs = Self.allCases.filter { $0.rawValue.hasPrefix(abbreviation) }
         guard !abbreviation.isEmpty, let verb = verbs.first, verbs.count == 1 else { return nil }
@@ -72,7 +72,8 @@ enum SecurityVerb: String, CaseIterable {
         }
     }
 
-    /// The meaning of an option that depends on whether the verb adds, finds or deletes.
+    /// The meaning of an option for this verb, for the options whose meaning depends on whether the
+    /// verb adds, finds or deletes.
     private func meaning(ofOwn option: Character) -> Meaning? {
         switch option {
         case "p": adds ? .secret : nil

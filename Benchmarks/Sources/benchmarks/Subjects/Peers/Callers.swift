@@ -3,8 +3,8 @@
 import BenchmarkFigures
 import Foundation
 
-/// A long-lived process. It reads lines with a call and its indices, and answers each with the
-/// times.
+/// A long-lived process. Each line that it reads names a call and the indices for which it carries
+/// out the call. It answers with a line of the times.
 final class StayingProcess: Caller {
     private let name: String
     private let identifier: pid_t

@@ -1,9 +1,9 @@
-// GnomeKeyring: gnome-keyring's daemon with its own session bus and keyring, through libsecret in
-// one process and through secret-tool.
-//   (1) It is filled with a keyring file in the daemon's plain-text format. The daemon reads it at
-//       its start, and writes it encrypted when the keyring is given a password. Adding items one
-//       by one makes the daemon write the whole file each time, which would take many minutes for
-//       thousands of items.
+// GnomeKeyring: gnome-keyring's daemon with its own session bus and keyring. It is used in two
+// ways: through libsecret in one long-lived process, and through secret-tool.
+//   (1) It is filled with a keyring file in the daemon's plain-text format. The daemon reads the
+//       file when it starts, and encrypts the file when the keyring is given a password. Adding
+//       items one by one makes the daemon write the whole file each time, which would take many
+//       minutes for thousands of items.
 
 import BenchmarkFigures
 import Foundation

@@ -72,7 +72,8 @@ final class OwnKeychain: Peer {
 
     // MARK: The process
 
-    /// Carries out the calls that it reads from standard input, and writes the times of each line.
+    /// Carries out the calls in each line of standard input, and answers each line with a line of
+    /// the times.
     static func answer() throws {
         let keychain = Keychain(service: PeerSample.service)
         while let line = readLine() {

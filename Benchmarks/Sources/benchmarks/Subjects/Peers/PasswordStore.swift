@@ -1,4 +1,5 @@
-// PasswordStore: pass, with a GnuPG key without a passphrase. It has no library.
+// PasswordStore: pass, with a GnuPG key without a passphrase. It has no library, so each call is a
+// process.
 //   (1) It is filled by a single gpg process that encrypts all items, each of which is a file.
 
 import BenchmarkFigures

@@ -1,11 +1,11 @@
-// Peer: a secret store that the keychain is compared with, and the ways of using it.
+// Peer: one of the compared secret stores, and the ways of using it.
 
 import BenchmarkFigures
 import Foundation
 
 protocol Peer: AnyObject {
     /// Creates a store with the first `itemCount` items, and starts the processes that it needs.
-    /// They end with the object.
+    /// These processes end when the object is released.
     ///
     /// - Throws: An error that names what is missing.
     init(itemCount: Int, _ place: PeerPlace) throws
@@ -35,12 +35,14 @@ struct Way {
 }
 
 protocol Caller {
-    /// Carries out a call for each index in turn. For a list, the index is the number of items that
-    /// must be returned. The times are in nanoseconds. `nil` if the store has no such call.
+    /// Carries out a call for each index in turn. For a list, the index is the minimum number of
+    /// items that must be returned.
+    ///
+    /// - Returns: The times in nanoseconds. `nil` if the store has no such call.
     func times(of call: PeerCall, _ indices: [Int]) throws -> [Double]?
 }
 
-/// The items of all stores. They are text, since some stores accept nothing else.
+/// The items in every store. The secrets are text, since some stores accept only text.
 enum PeerSample {
     static let service = "org.example.peers"
 

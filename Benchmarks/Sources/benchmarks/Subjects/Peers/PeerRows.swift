@@ -1,9 +1,10 @@
-// PeerRows: the same work with other secret stores, each with its own level of durability.
+// PeerRows: the same work with this keychain and other secret stores, which differ in durability.
 //   (1) For each size, the stores are created, measured and removed one after the other. All loads
 //       and lists are measured before the first save, so that the store has exactly the stated
 //       size.
-//   (2) The first call opens files and connections and isn't counted. The others take about a
-//       second in total. A call that takes many seconds is carried out once and counted.
+//   (2) The first call opens files and connections and isn't counted. It is followed by as many
+//       calls as fit into about a second, at least one and at most `repetitions`. If the first call
+//       takes 8 seconds or more, it is the only one and is counted.
 
 import BenchmarkFigures
 import Foundation
@@ -26,7 +27,7 @@ enum PeerRows {
         ]
     }
 
-    /// The maximum number of calls. It is low for saves, since each enlarges the store.
+    /// The maximum number of counted calls. It is low for saves, since each enlarges the store.
     private static func repetitions(of call: PeerCall) -> Int {
         switch call {
         case .load: 200

@@ -1,5 +1,5 @@
-// PythonKeyring: Python's keyring with the encrypted file of keyrings.alt, in one process and in
-// one process per call. It can't list items.
+// PythonKeyring: Python's keyring with the encrypted file of keyrings.alt. It is used in two ways:
+// in one long-lived process, and with a new process for each call. It can't list items.
 //   (1) It is filled in one step, with the library's own encryption and format. Adding items one by
 //       one would read and write the whole file for each.
 

@@ -13,7 +13,7 @@ extension KeychainService {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - keyName: The key under which the item is stored.
+    ///   - keyName: The name under which the item is stored.
     /// - Throws: ``KeychainError/invalidData`` for a key of another size, in which case nothing is
     ///   stored; otherwise the errors of ``save(_:forKey:)``.
     public func saveSymmetricKey(_ key: SymmetricKey, forKey keyName: String) throws {
@@ -24,7 +24,7 @@ extension KeychainService {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - keyName: The key under which the item is stored.
+    ///   - keyName: The name under which the item is stored.
     ///   - accessibility: The new accessibility of the item, such as
     ///     `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`.
     /// - Throws: The errors of ``saveSymmetricKey(_:forKey:)``.
@@ -38,7 +38,7 @@ extension KeychainService {
 
     /// Loads a 256-bit key.
     ///
-    /// - Parameter key: The key under which the item is stored.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: The key, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/invalidData`` if the stored data are not 32 bytes, in which case
     ///   they are kept; otherwise the errors of ``load(forKey:)``.
@@ -151,7 +151,7 @@ extension KeychainService {
 
     // MARK: Bytes
 
-    /// Returns the bytes stored under a key or, if there are none, creates and adds them.
+    /// Returns the bytes of an item or, if the item does not exist, creates and adds the bytes.
     private func read(forKey key: String, orAdd makeData: () throws -> Data) throws -> Data {
         if let data = try read(forKey: key) { return data }
         let made = try makeData()

@@ -129,7 +129,7 @@ public final class KeychainService: Sendable {
 
     // MARK: Calls without logging
 
-    /// The attributes that identify the item with a key. Searches and additions contain them.
+    /// The attributes that identify the item with the given key. All calls for the item use them.
     func query(forKey key: String) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `an interrupted attested registration continues with the same key`() throws {
+    func `an interrupted registration with a Secure Enclave continues with the same key`() throws {
         // After the key has been created, its identifier can't be saved.
         try keychain.inject(.diskFull, into: .add, after: 1)
         #expect(throws: KeychainError.saveFailed(errSecDiskFull)) {
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave, arguments: 0..<3)
-    func `an interrupted deletion leaves no registration without its key`(
+    func `an interrupted deletion never leaves a registration whose key is deleted`(
         _ step: Int
     ) throws {
         _ = try device.register(model: "m", hasLidar: false)

@@ -23,7 +23,7 @@ import Testing
         try sources("Capture").merging(sources("capture-app")) { $1 }
     }
 
-    /// The declarations that begin with `public`, each on one line.
+    /// The declarations that begin with `public`, each joined into one line.
     private func publicDeclarations(_ text: String) -> [String] {
         var declarations: [String] = []
         var current: String?

@@ -1,5 +1,5 @@
-// ValueTests: tests the typed values, which are keys, device states and identifiers, and the
-// encryption of captures.
+// ValueTests: tests the typed values (keys, device states and identifiers) and the encryption of
+// captures.
 
 import CryptoKit
 import Foundation
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// Test case 14 of McGrew and Viega, "The Galois/Counter Mode of Operation (GCM)": a zero key,
-    /// a zero nonce and 16 zero bytes.
+    /// a zero nonce and a plaintext of 16 zero bytes.
     @Test func `a known ciphertext is decrypted`() throws {
         let key = try CryptoService.keyFromData(Data(count: 32))
         let ciphertext: [UInt8] = [

@@ -61,7 +61,7 @@ public enum DeviceIdMigration {
             throw KeychainError.unexpectedData
         }
         defaults.removeObject(forKey: oldKey)
-        // Write the removal now, because a launch can be short.
+        // Write the removal to disk now, because the app may exit soon.
         defaults.synchronize()
         return isNew ? .migrated : .cleanedUp
     }

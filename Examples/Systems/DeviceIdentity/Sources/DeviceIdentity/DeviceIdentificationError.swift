@@ -1,8 +1,8 @@
-// DeviceIdentificationError: errors of an identifier, as opposed to errors of its keychain.
+// DeviceIdentificationError: errors that concern an identifier, as opposed to keychain errors.
 
 import Foundation
 
-/// An error of the identifier itself. Errors of the keychain are ``KeychainError``.
+/// An error that concerns the identifier itself. Keychain errors have the type ``KeychainError``.
 public enum DeviceIdentificationError: Error, LocalizedError, Hashable, Sendable {
     /// There is no identifier, and the operation does not create one.
     case deviceIdNotFound

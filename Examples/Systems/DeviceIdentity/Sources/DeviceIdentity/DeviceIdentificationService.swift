@@ -12,6 +12,9 @@ import Synchronization
 /// The identifier is stored only in the keychain, as text. After the first use, this object also
 /// caches the identifier, so no secret is opened again until ``resetDeviceId()``. An app has one
 /// such object. A change by another object or process becomes visible at the next launch.
+///
+/// The documentation of some operations says that the identifier is unchanged or kept after an
+/// error. The exception that ``KeychainError`` describes also applies to these statements.
 public final class DeviceIdentificationService: Sendable {
     private let keychain: any KeychainServiceProtocol
     /// The identifier, once it has been read, created or imported.

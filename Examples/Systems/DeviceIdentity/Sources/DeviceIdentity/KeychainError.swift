@@ -1,23 +1,23 @@
-// KeychainError: this app's errors of the keychain.
+// KeychainError: the errors that this app's keychain operations throw.
 
 import Foundation
 import Security
 
-/// An error of the keychain. Its case identifies the failure. The cases of failed calls contain the
-/// system's status.
+/// An error of a keychain operation. The case identifies the failure. The cases for failed calls
+/// contain the system's status.
 ///
 /// An absent item is not an error: loading it returns `nil`. After an error, nothing was changed,
-/// with one exception: if the connection to a keychain service broke, the change may have been
-/// made.
+/// with one exception: if the connection to a keychain service broke, or the disk failed to
+/// synchronize the change, the change may have been made.
 public enum KeychainError: Error, LocalizedError, Hashable, Sendable {
-    /// The value was not saved, except possibly if the connection to a keychain service broke.
-    /// Status `errSecInteractionNotAllowed` (-25308) means that the device is locked: keep the
-    /// value and retry after the device is unlocked.
+    /// The value was not saved. ``KeychainError`` describes the only exception. Status
+    /// `errSecInteractionNotAllowed` (-25308) means that the device is locked: keep the value and
+    /// retry after the device is unlocked.
     case saveFailed(status: OSStatus)
     /// The item could not be read, and stays stored. Status `errSecInteractionNotAllowed` (-25308)
     /// means that the device is locked: retry after it is unlocked.
     case loadFailed(status: OSStatus)
-    /// The item was not deleted, except possibly if the connection to a keychain service broke.
+    /// The item was not deleted. ``KeychainError`` describes the only exception.
     case deleteFailed(status: OSStatus)
     /// The value can't be converted to bytes, or the bytes are not UTF-8. Stored data are kept.
     case dataConversionFailed

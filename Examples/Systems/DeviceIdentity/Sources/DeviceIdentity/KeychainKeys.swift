@@ -6,7 +6,7 @@
 public enum KeychainKeys {
     /// The identifier of this installation, as text.
     public static let deviceId = "com.poopypals.deviceId"
-    /// The token of the backend, as text.
+    /// The token for the backend, as text.
     public static let supabaseToken = "com.poopypals.supabaseToken"
     /// The time of the app's last synchronization, a `Date` as JSON.
     public static let lastSyncDate = "com.poopypals.lastSyncDate"

@@ -12,7 +12,8 @@ import Security
 public final class KeychainService: KeychainServiceProtocol {
     private let service: String
 
-    /// Creates a keychain for the items of a service. Nothing is opened before the first operation.
+    /// Creates an object that accesses the items of one service. The keychain is not opened before
+    /// the first operation.
     ///
     /// - Parameter service: The service of all items (`kSecAttrService`).
     public init(service: String = Bundle.main.bundleIdentifier ?? "com.poopypals") {
@@ -22,7 +23,7 @@ public final class KeychainService: KeychainServiceProtocol {
     /// Saves bytes, replacing existing ones. The saved bytes are durable when this method returns.
     ///
     /// An item that is replaced keeps its creation date and its persistent reference, and gets the
-    /// protection of this class.
+    /// protection `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`.
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.

@@ -7,8 +7,9 @@ import Foundation
 ///
 /// Every function blocks its thread until the keychain responds. All functions throw
 /// ``KeychainError``. If a function throws, nothing was changed, with one exception: if the
-/// connection to a keychain service broke, the change may have been made. This exception also
-/// applies where the documentation of a function says that stored data are kept.
+/// connection to a keychain service broke, or the disk failed to synchronize the change, the change
+/// may have been made. This exception also applies where the documentation of a function says that
+/// stored data are kept or that the item is kept.
 public protocol KeychainServiceProtocol: Sendable {
     /// Saves bytes, replacing existing ones. The saved bytes are durable when this method returns.
     ///

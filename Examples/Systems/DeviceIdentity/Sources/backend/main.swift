@@ -1,8 +1,8 @@
 // backend: stands in for the app's backend, with which the app registers devices.
 //
-// For each request, the program takes the next answer from its command line. "ok" carries out the
-// request. "fail" and "refuse" do not carry it out. "late" carries it out immediately, but the
-// response follows one second later.
+// For each request, the program takes the next answer from its command line, and repeats the last
+// answer when no other is left. With "ok", it carries out the request. With "fail" and "refuse", it
+// does not. With "late", it carries out the request immediately but responds one second later.
 
 import Foundation
 import StandIn

@@ -6,9 +6,9 @@ import Foundation
 
 let usage = """
     usage: device-identity [get | has | reset | export | import | migrate | register]
-    `import` reads the identifier from standard input. `register` asks the backend on port
-    BACKEND_PORT of this machine and waits at most BACKEND_TIME_LIMIT seconds for a
-    registration. The maximum of BACKEND_TIME_LIMIT is 86400.
+    `import` reads the identifier from standard input. `register` registers this device with
+    the backend on port BACKEND_PORT of this machine, and waits at most BACKEND_TIME_LIMIT
+    seconds for the response to the registration. BACKEND_TIME_LIMIT is at most 86400.
 
     """
 
@@ -21,7 +21,7 @@ func backend() -> BackendClient {
     let environment = ProcessInfo.processInfo.environment
     let port = environment["BACKEND_PORT"] ?? "3000"
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { fail(usage, status: 64) }
-    // A `Duration` can't represent every number of seconds.
+    // Reject numbers of seconds that a `Duration` can't represent, such as NaN and 1e300.
     guard let limit = Double(environment["BACKEND_TIME_LIMIT"] ?? "60"), (0...86_400) ~= limit
     else { fail(usage, status: 64) }
     return BackendClient(baseURL: url, registrationTimeLimit: .seconds(limit))

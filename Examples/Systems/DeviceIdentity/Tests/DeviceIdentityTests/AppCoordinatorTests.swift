@@ -139,7 +139,7 @@ import FoundationNetworking
 
     @Test func `concurrent coordinators register the device once`() async throws {
         let devices = DeviceIdentificationService(keychain: mock)
-        // The identifier is already known, so all coordinators reach the backend at the same time.
+        // The identifier is already cached, so all coordinators start to register at the same time.
         let deviceId = try await devices.getDeviceId()
         let coordinators = (1...10).map { _ in
             AppCoordinator(deviceService: devices, backend: backend)

@@ -41,7 +41,7 @@ import Testing
             try devices.resetDeviceId()
             #expect(try await devices.getDeviceId() != imported)
             #expect(keychain.openedSecretCount == 0)
-            // A read that opens the secret is counted, so the counter works.
+            // This read opens the secret and is counted, which shows that the counter works.
             _ = try DeviceIdentificationService(keychain: KeychainService()).getDeviceIdSync()
             #expect(keychain.openedSecretCount == 1)
         }

@@ -107,7 +107,7 @@ import Testing
             }
             try keychain.unlock()
             #expect(try await devices.getDeviceId() == deviceId)
-            // After the first unlock, a lock has no effect.
+            // After the first unlock, locking the keychain doesn't make this item unreadable.
             try keychain.lock()
             #expect(try await launch().getDeviceId() == deviceId)
             #expect(try keychain.items().count == 1)
@@ -182,8 +182,8 @@ import Testing
         _ = try await DeviceIdentificationService(keychain: spy).getDeviceId()
         #expect(spy.calls == ["load", "add"])
         #expect(spy.areOnMainQueue == [false, false])
-        // The synchronous read happens on the main queue. The spy records this, so it can
-        // distinguish the main queue from others.
+        // A synchronous read happens on the main queue. The spy must record this. Otherwise, the
+        // check above would prove nothing.
         let other = Spy(MockKeychainService())
         _ = try? DeviceIdentificationService(keychain: other).getDeviceIdSync()
         #expect(other.areOnMainQueue == [true])

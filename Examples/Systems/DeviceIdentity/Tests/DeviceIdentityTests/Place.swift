@@ -42,7 +42,7 @@ struct Storage: Sendable {
     /// Makes every operation fail with the given status. With `nil`, operations succeed again.
     let fail: @Sendable (OSStatus?) -> Void
 
-    /// A new device service, as after another launch. It has no cached identifier.
+    /// A new device service without a cached identifier, as in another launch of the app.
     var devices: DeviceIdentificationService { DeviceIdentificationService(keychain: service) }
 }
 
@@ -56,8 +56,8 @@ final class Spy: KeychainServiceProtocol {
     private let base: any KeychainServiceProtocol
     private let beforeAdd: @Sendable () throws -> Void
     private let afterAdd: @Sendable () throws -> Void
-    /// A mark that identifies the main queue. On Linux, this queue can use another thread than the
-    /// main thread.
+    /// A mark that identifies the main queue. On Linux, this queue can run on a thread other than
+    /// the main thread.
     private static let mark: DispatchSpecificKey<Bool> = {
         let mark = DispatchSpecificKey<Bool>()
         DispatchQueue.main.setSpecific(key: mark, value: true)
@@ -121,7 +121,8 @@ struct FourFunctions: KeychainServiceProtocol {
     func exists(for key: String) -> Bool { (try? base.exists(for: key)) ?? false }
 }
 
-/// A keychain whose reads wait until they are released. A read fails after 20 seconds.
+/// A keychain whose reads wait until the test releases them. A read that isn't released within 20
+/// seconds fails.
 final class StuckKeychain: KeychainServiceProtocol {
     let deviceId = UUID()
     private let gate = DispatchSemaphore(value: 0)
@@ -130,7 +131,7 @@ final class StuckKeychain: KeychainServiceProtocol {
     /// The number of reads.
     var readCount: Int { asked.withLock { $0 } }
 
-    /// Waits for the first read, a minute at most.
+    /// Waits at most a minute for the first read.
     func waitForRead() async throws {
         let end = ContinuousClock.now + .seconds(60)
         while readCount == 0 {

@@ -21,8 +21,8 @@ import Testing
         let home = try Home(["device-identity"])
         let data = home.url.appending(path: "fresh")
         home.environment = ["XDG_DATA_HOME": data.path]
-        // If there is no keychain, the processes first race to create it. If there is a keychain,
-        // nothing delays them, and most of them find no identifier before one is saved.
+        // Without a keychain, the processes first race to create it. With a keychain, nothing
+        // delays them, so most of them look for the identifier before any process has saved one.
         if hasKeychain {
             _ = try home.run("device-identity")
             #expect(try home.run("device-identity reset") == "Forgotten.\n")

@@ -27,7 +27,7 @@ private func persistentReference() throws -> Data {
         try keychain.withSecItem {
             let service = KeychainService()
             try service.saveString("Ada", for: Self.key)
-            // Replacing the value changes none of the attributes below.
+            // Replacing the value changes none of the attributes that are checked below.
             try service.saveString("Bob", for: Self.key)
             let items = try keychain.items()
             #expect(items.count == 1)
@@ -74,7 +74,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `saving over an item gives it the protection of a new item`() throws {
+    @Test func `saving over an item gives it the protection that new items get`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let earlier: [String: Any] = [
@@ -98,7 +98,7 @@ private func persistentReference() throws -> Data {
     {
         let keychain = TestKeychain()
         try keychain.withSecItem {
-            // The addition finds an item that the update doesn't find.
+            // Simulate this case: the addition reports a duplicate, but the update finds no item.
             keychain.inject(
                 .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 1)
             try KeychainService().saveString("Ada", for: Self.key)

@@ -1,4 +1,4 @@
-// ViewModelTests: DeviceIdViewModel loads once, at the first appearance.
+// ViewModelTests: DeviceIdViewModel loads the identifier once, at the view's first appearance.
 
 import DeviceIdentity
 import DeviceIdentityTesting

@@ -83,8 +83,9 @@ extension Session {
             answer.status == errSecSuccess && answer.result as? Data == Data("secret".utf8))
     }
 
-    /// The incorrect code makes no SecItem call on the main actor. Instead, the main actor waits
-    /// for a tap for a fifth of a second, as if a call took that long.
+    /// The incorrect example only simulates a SecItem call on the main actor, because a real call
+    /// there terminates the program. It blocks the main actor for a fifth of a second, as if a call
+    /// took that long.
     private func blockedMainActor() async throws {
         try pattern("A SecItem call on the main actor")
         let tap = Tap()
@@ -182,7 +183,7 @@ extension Session {
     }
 }
 
-/// A tap by the user, which the main actor handles.
+/// A simulated tap by the user, which the main actor handles.
 private final class Tap: Sendable {
     private let handled = DispatchSemaphore(value: 0)
     private let inTime = Mutex(false)

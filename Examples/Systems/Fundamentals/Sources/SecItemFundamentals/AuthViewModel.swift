@@ -16,7 +16,7 @@ public final class AuthViewModel {
     private let keychain: KeychainManager
     private let key: String
 
-    /// Creates a model of a token.
+    /// Creates a view model for a stored token.
     ///
     /// - Parameters:
     ///   - keychain: The keychain that contains the token.

@@ -14,7 +14,7 @@ public protocol RawKey: Sendable {
 }
 
 extension SymmetricKey: RawKey {
-    /// Any number of bytes except zero is a symmetric key.
+    /// Creates a key from any bytes. Throws an error if there are no bytes.
     public init(rawForm: Data) throws {
         guard !rawForm.isEmpty else { throw CryptoKitError.incorrectKeySize }
         self.init(data: rawForm)

@@ -6,7 +6,7 @@ import Security
 
 /// Saves, loads, deletes and lists the secrets of one service.
 public actor KeychainManager {
-    /// The manager of the program's own service.
+    /// The manager for the default service: the bundle identifier, or "default" if there is none.
     public static let shared = KeychainManager()
 
     private let service: String

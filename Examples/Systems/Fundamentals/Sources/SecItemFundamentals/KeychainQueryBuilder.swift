@@ -23,8 +23,8 @@ public enum KeychainQueryBuilder {
     ///   - itemClass: One of the five classes.
     ///   - account: The account, or `nil` for all accounts.
     ///   - service: The service, or `nil` for all services.
-    ///   - accessGroup: The access group. If `nil`, a new item is added to the first group of the
-    ///     program, and a search covers all its groups.
+    ///   - accessGroup: The access group. If `nil`, a new item is added to the program's first
+    ///     group, and a search covers all of the program's groups.
     ///   - returnData: Whether a search returns secrets.
     ///   - returnAttributes: Whether a search returns attributes.
     ///   - matchLimit: `kSecMatchLimitOne` or `kSecMatchLimitAll`.

@@ -23,8 +23,8 @@ public final class LegacyKeychainManager: Sendable {
     /// - Parameters:
     ///   - key: The account.
     ///   - completion: Receives the secret, `nil` if the item does not exist, or `KeychainError`.
-    ///     The handler is called once, on the queue "com.app.keychain". Several handlers are called
-    ///     in the order of the calls of this method.
+    ///     The handler is called once, on the queue "com.app.keychain". Handlers are called in the
+    ///     order in which this method was called.
     public func load(
         key: String, completion: @escaping @Sendable (Result<Data?, Error>) -> Void
     ) {

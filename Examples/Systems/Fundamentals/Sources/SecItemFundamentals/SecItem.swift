@@ -1,7 +1,7 @@
 // SecItem: calls the four SecItem functions. No other file of the program calls them directly.
 //   (1) A call on the main actor terminates the program, because it would block the user interface.
-//   (2) As with Apple's functions, the compiler warns if a status is ignored.
-//   (3) A log may contain only the name of a call, the keys of its dictionaries and its status.
+//   (2) The compiler warns if a status is ignored. It doesn't for Apple's own functions.
+//   (3) A log may contain only a call's function, dictionary keys, status and queue label.
 
 import Dispatch
 import Foundation
@@ -19,8 +19,8 @@ public enum SecItem {
         public let changes: [String]
         /// The returned status.
         public let status: OSStatus
-        /// The label of the queue that made the call, or `nil` unless ``name(_:)`` was called with
-        /// the queue.
+        /// The label of the queue that made the call, or `nil` if ``name(_:)`` was never called
+        /// with this queue.
         public let queue: String?
 
         /// The function, the keys and the status, as a line for a log.
@@ -30,7 +30,7 @@ public enum SecItem {
         }
     }
 
-    /// A closure that is called after each SecItem call of the task, on the thread of that call.
+    /// A closure that is called after each SecItem call in this task, on the thread of that call.
     @TaskLocal public static var observer: (@Sendable (Call) -> Void)?
 
     /// Adds an item with `SecItemAdd`.

@@ -29,7 +29,7 @@ public struct StatusRow: Sendable, CustomStringConvertible {
             answer: "Read the result, if a return key requested a result."),
         StatusRow(
             status: errSecDuplicateItem, name: "errSecDuplicateItem",
-            cause: "An item has this primary key already.",
+            cause: "An item with this primary key already exists.",
             answer: "Update the item. Deleting and adding it would lose its persistent reference."),
         StatusRow(
             status: errSecItemNotFound, name: "errSecItemNotFound",
@@ -37,7 +37,7 @@ public struct StatusRow: Sendable, CustomStringConvertible {
             answer: "This is a result, not a failure: return nil."),
         StatusRow(
             status: errSecInteractionNotAllowed, name: "errSecInteractionNotAllowed",
-            cause: "The item is or may be locked, or the user has to be asked and can't be.",
+            cause: "The item is locked or may be locked, or the user must be asked but can't be.",
             answer: "Try again after the device is unlocked, or when the user can be asked. Never "
                 + "delete or replace the item."),
         StatusRow(

@@ -11,7 +11,7 @@ import Testing
     let keychain = TestKeychain()
     let manager = KeychainManager(service: service)
 
-    /// Calls each of the manager's methods. The first save creates the item that the others use.
+    /// Calls each of the manager's methods. The first save creates the item for the other calls.
     nonisolated(nonsending) private func everyMethod() async throws {
         try await manager.save(Data("1".utf8), for: "a")
         try await manager.save(Data("2".utf8), for: "a")
@@ -60,7 +60,7 @@ import Testing
         #expect(!searches[1].keys.contains(kSecReturnData as String))
     }
 
-    @Test func `4. a result has the type that return keys and limit determine`() throws {
+    @Test func `4. the return keys and the limit determine the type of a result`() throws {
         #expect(keychain.add("a") == errSecSuccess)
         #expect(keychain.add("bo") == errSecSuccess)
         let keys = KeychainQueryBuilder.buildQuery(forClass: kSecClassKey)

@@ -1,5 +1,5 @@
-// DictionaryTests: keys in dictionaries that don't accept them, and what Apple's functions do where
-// common claims about them are incorrect.
+// DictionaryTests: keys in dictionaries that don't accept them, and the actual behavior of Apple's
+// functions where common claims about it are incorrect.
 
 import Foundation
 import KeychainTesting
@@ -126,7 +126,8 @@ import Testing
 
     // Each test states what Apple's functions do, not the claim.
 
-    @Test func `adding an item that requires an unset passcode causes errSecAuthFailed (-25293)`()
+    @Test
+    func `if no passcode is set, adding an item that needs one causes errSecAuthFailed (-25293)`()
         throws
     {
         #expect(errSecAuthFailed == -25293)
@@ -207,8 +208,7 @@ import Testing
         #expect(result as? Data == Data("secret".utf8))
     }
 
-    @Test func `attributes cast to AnyHashable keys can be looked up by Apple's constants`() throws
-    {
+    @Test func `in a dictionary with AnyHashable keys, Apple's constants find attributes`() throws {
         let found = keychain.copy(query("a").with(kSecReturnAttributes, true))
         let attributes = try #require(found.result as? [AnyHashable: Any])
         #expect(attributes[kSecAttrAccount] as? String == "a")

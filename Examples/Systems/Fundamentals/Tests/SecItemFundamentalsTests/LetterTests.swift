@@ -1,4 +1,4 @@
-// LetterTests: tests the interface of SecItemFundamentals to the letter, which means its names,
+// LetterTests: tests that the interface of SecItemFundamentals has exactly the required names,
 // default values and texts.
 
 import Foundation
@@ -21,7 +21,7 @@ import Testing
         #expect(search[kSecReturnAttributes as String] == nil)
     }
 
-    @Test func `each argument of the query builder sets the entry of its constant`() {
+    @Test func `each argument of the query builder sets the entry for the matching constant`() {
         let query = KeychainQueryBuilder.buildQuery(
             forClass: kSecClassInternetPassword, account: "a", service: "s", accessGroup: "g",
             returnData: true, returnAttributes: true, matchLimit: kSecMatchLimitAll)

@@ -69,7 +69,7 @@ import Testing
     // MARK: Serialization
 
     /// Every save is an addition that finds a duplicate, followed by an update. If two saves ran
-    /// concurrently, a call of one save would occur between the two calls of the other.
+    /// concurrently, a call of one save could occur between the two calls of the other.
     @Test func `concurrent saves are carried out one at a time, and none is lost`()
         async throws
     {
@@ -127,7 +127,7 @@ import Testing
             try await manager.save(Data("1".utf8), for: "alice")
             try await SecItem.$observer.withValue({ call in
                 if call.function == "SecItemAdd", call.status == errSecDuplicateItem {
-                    // Simulate another process between the addition and the update.
+                    // Simulate a deletion by another process before the update.
                     #expect(keychain.delete(query("alice")) == errSecSuccess)
                 }
             }) {

@@ -54,8 +54,7 @@ import Testing
         #expect(ran.count == 32)
     }
 
-    @Test func `a result shape satisfies an expected shape that is equal or only lacks attributes`()
-    {
+    @Test func `a result may have more attributes than expected, but no other difference`() {
         let dictionary = ResultShape.dictionary([.data, .persistentReference])
         #expect(dictionary.satisfies(dictionary))
         #expect(

@@ -44,7 +44,7 @@ final class ServiceProcess {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Ends the service, and returns the lines of its log for the requests of a program.
+    /// Ends the service, and returns its log lines for the requests of the given program.
     func end(requestsOf program: String) -> [String] {
         process.terminate()
         process.waitUntilExit()

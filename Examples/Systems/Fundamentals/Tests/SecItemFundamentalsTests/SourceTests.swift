@@ -83,7 +83,7 @@ struct SourceFile {
         }
     }
 
-    @Test func `no source names Keychain's modules, CoreFoundation or a platform`() throws {
+    @Test func `no source file mentions Keychain's modules, CoreFoundation or a platform`() throws {
         for file in try SourceFile.all() {
             #expect(!file.text.contains("import Keychain"), "\(file.name)")
             #expect(!file.text.contains("KeychainServices"), "\(file.name)")

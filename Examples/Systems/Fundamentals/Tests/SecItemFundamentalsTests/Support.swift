@@ -1,4 +1,4 @@
-// Support: code that the suites share: queries, a recorder for calls, and the status of an error.
+// Support: queries, a recorder for calls and other code that all suites use.
 
 import Foundation
 import KeychainTesting

@@ -11,9 +11,9 @@ public enum AppleAuthError: LocalizedError, Equatable {
     case failed(statusCode: Int)
     /// The service did not respond within the time limit.
     case timedOut
-    /// There is no connection to the service.
+    /// The service can't be reached, or the connection to it broke.
     case unreachable
-    /// The response of the service is not a credential.
+    /// The response of the service is not a credential with a non-empty identifier.
     case invalidAnswer
 
     /// A description for users.

@@ -42,11 +42,11 @@ public final class AppleAuthService: Sendable {
         return credential
     }
 
-    /// Sends the request to the service. Only this function and `credential(in:_:)` depend on the
-    /// stand-in for Apple's service. On Apple platforms, an app uses `ASAuthorizationController`
-    /// with a request of `ASAuthorizationAppleIDProvider`, takes `user` from the
-    /// `ASAuthorizationAppleIDCredential`, and maps the code `canceled` of `ASAuthorizationError`
-    /// to ``AppleAuthError/cancelled``.
+    /// Sends the request to the service. Only this function, `credential(in:_:)` and the parameters
+    /// of the public initializer depend on the stand-in for Apple's service. On Apple platforms, an
+    /// app uses `ASAuthorizationController` with a request of `ASAuthorizationAppleIDProvider`,
+    /// takes `user` from the `ASAuthorizationAppleIDCredential`, and maps the code `canceled` of
+    /// `ASAuthorizationError` to ``AppleAuthError/cancelled``.
     private static func askService(
         port: UInt16, account: String, timeLimit: TimeInterval
     ) async throws -> AppleAuthCredential {

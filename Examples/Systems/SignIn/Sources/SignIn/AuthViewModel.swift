@@ -1,8 +1,9 @@
 // AuthViewModel: the session of the user, as an observable model for a user interface.
 //   (1) No function throws or traps: errors are in `errorMessage`.
 //   (2) A failure changes neither `isAuthenticated` nor `userIdentifier`. Stored data are not
-//       changed either, with one exception: if the connection to a keychain service broke, the
-//       change may have been made. `restoreSession()` then shows the stored data.
+//       changed either, unless the connection to a keychain service broke or the disk failed to
+//       confirm the write. In these cases, the change may have been made, and `restoreSession()`
+//       shows the stored data.
 //   (3) The asynchronous functions are carried out in the order of their calls and don't block the
 //       main actor. While a sign-in is in progress, a second sign-in has no effect.
 //   (4) The synchronous functions take effect immediately and block the main actor. A deletion
@@ -73,9 +74,9 @@ public final class AuthViewModel {
     ///
     /// The user is signed in once the identifier is saved. If the user cancels, or the task is
     /// canceled before the save begins, nothing changes and there is no message. After a failure,
-    /// ``errorMessage`` contains the reason, and nothing has changed, with one exception: if the
-    /// connection to a keychain service broke, the identifier may have been saved. While a sign-in
-    /// is in progress, a second call has no effect.
+    /// ``errorMessage`` contains the reason, and nothing has changed, unless the connection to a
+    /// keychain service broke or the disk failed to confirm the write. In these cases, the
+    /// identifier may have been saved. While a sign-in is in progress, a second call has no effect.
     public func signInWithApple() async {
         guard signInTask == nil else { return }
         let deletions = deletionCount
@@ -93,8 +94,8 @@ public final class AuthViewModel {
 
     /// Restores the session of an earlier launch, without blocking.
     ///
-    /// After a failure, ``errorMessage`` contains the reason. Call this method again then, or after
-    /// the unlock if the device is locked.
+    /// After a failure, ``errorMessage`` contains the reason. Call this method again. If the device
+    /// is locked, call it after the device is unlocked.
     public func restoreSession() async {
         await perform { model in
             let deletions = model.deletionCount
@@ -147,9 +148,9 @@ public final class AuthViewModel {
     /// Signs the user out: deletes the stored identifier and cancels a sign-in in progress. This
     /// method blocks until the keychain responds.
     ///
-    /// After a failure, ``errorMessage`` contains the reason. The user is still signed in, and the
-    /// identifier is still stored, with one exception: if the connection to a keychain service
-    /// broke, the identifier may have been deleted.
+    /// After a failure, ``errorMessage`` contains the reason, and the user is still signed in. The
+    /// identifier is still stored, unless the connection to a keychain service broke or the disk
+    /// failed to confirm the write. In these cases, the identifier may have been deleted.
     public func signOut() {
         guard deleteStoredIdentifier() else { return }
         show(nil)
@@ -161,7 +162,7 @@ public final class AuthViewModel {
     /// - Returns: `false` if no identifier is stored. If the keychain can't determine this,
     ///   ``errorMessage`` contains the reason, and the result is the keychain's last report.
     ///   Without an earlier report, the result is `true`, because a program that receives `false`
-    ///   would start from scratch.
+    ///   would treat the user as signed out.
     public func hasStoredCredentials() -> Bool {
         errorMessage = nil
         do {
@@ -194,9 +195,9 @@ public final class AuthViewModel {
     /// signed out at the next launch. A sign-in in progress is canceled. This method blocks until
     /// the keychain responds.
     ///
-    /// After a failure, ``errorMessage`` contains the reason, and the identifier is still stored,
-    /// with one exception: if the connection to a keychain service broke, the identifier may have
-    /// been deleted.
+    /// After a failure, ``errorMessage`` contains the reason. The identifier is still stored,
+    /// unless the connection to a keychain service broke or the disk failed to confirm the write.
+    /// In these cases, the identifier may have been deleted.
     public func deleteToken() {
         _ = deleteStoredIdentifier()
     }

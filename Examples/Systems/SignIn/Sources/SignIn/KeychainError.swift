@@ -10,8 +10,8 @@ public enum KeychainError: LocalizedError, Equatable {
     /// Both attempts to add the item found an existing item, but the attempt to update the item
     /// found none. Another program was saving and deleting the item at the same time. Retry.
     case duplicateItem
-    /// The keychain reported for an addition that the item does not exist, which should never
-    /// happen. Retry.
+    /// The item could not be added, because the keychain reported that it does not exist. This
+    /// should never happen. Retry.
     case itemNotFound
     /// The keychain returned this status. `errSecInteractionNotAllowed` (-25308) means that the
     /// item is locked: retry after the device is unlocked. `errSecDecode` (-26275) means that

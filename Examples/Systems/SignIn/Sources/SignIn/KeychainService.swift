@@ -1,5 +1,6 @@
 // KeychainService: the app's secrets in the keychain, accessed only with the SecItem functions.
-//   (1) Only this file creates dictionaries, and it creates new dictionaries for each call.
+//   (1) Only this file creates dictionaries for the SecItem functions, and it creates new ones for
+//       each call.
 //   (2) `nil` and `false` mean that the item does not exist. Every other failure is thrown.
 //   (3) An item is never deleted or recreated because of an error.
 //   (4) A log line contains an operation, a key and a status, never a value.
@@ -35,8 +36,8 @@ public final class KeychainService: Sendable {
     /// Saves text, replacing an existing value.
     ///
     /// An existing item is updated in place, so no reader finds it missing. If this method throws,
-    /// the keychain is unchanged, with one exception: if the connection to a keychain service
-    /// broke, the change may have been made.
+    /// the keychain is unchanged, unless the connection to a keychain service broke or the disk
+    /// failed to confirm the write. In these cases, the change may have been made.
     ///
     /// - Parameters:
     ///   - value: The text, which may be empty.
@@ -77,8 +78,9 @@ public final class KeychainService: Sendable {
     /// Deletes an item. Deleting an item that does not exist succeeds.
     ///
     /// - Parameter key: The key of the secret.
-    /// - Throws: ``KeychainError``. The item still exists, with one exception: if the connection to
-    ///   a keychain service broke, it may have been deleted.
+    /// - Throws: ``KeychainError``. The item still exists, unless the connection to a keychain
+    ///   service broke or the disk failed to confirm the write. In these cases, the item may have
+    ///   been deleted.
     public func delete(for key: Key) throws {
         let status = SecItemDelete(query(for: key) as CFDictionary)
         note("delete", key, status)
@@ -107,7 +109,7 @@ public final class KeychainService: Sendable {
 
     // MARK: Dictionaries
 
-    /// The query that matches only the item with a key.
+    /// The query that matches only the item with this key.
     private func query(for key: Key) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,

@@ -20,8 +20,8 @@ final class StoredIdentifier: Sendable {
 
     func exists() throws -> Bool { try keychain.exists(for: .userIdentifier) }
 
-    /// Deletes the identifier. Only if the deletion succeeds, cancels the task, which would
-    /// otherwise save an identifier again.
+    /// Deletes the identifier. If the deletion succeeds, this method also cancels the task, which
+    /// would otherwise save an identifier again.
     func delete(cancelling task: Task<Void, Never>?) throws {
         try lock.withLock {
             try keychain.delete(for: .userIdentifier)

@@ -9,7 +9,7 @@ import StandIn
 
 /// An opaque identifier in Apple's format. An account always has the same identifier.
 func identifier(of account: String) -> String {
-    // Two FNV-1a hashes with different offsets. The identifier must be stable, not secret.
+    // Two FNV-1a hashes with different offsets. The identifier must be stable, but is no secret.
     let halves = [0xCBF2_9CE4_8422_2325, 0x84222325_CBF29CE4].map { (offset: UInt64) in
         let hash = account.utf8.reduce(offset) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         let digits = String(hash, radix: 16)

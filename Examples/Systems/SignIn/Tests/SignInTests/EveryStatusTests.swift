@@ -24,8 +24,8 @@ import Testing
             }
         }
 
-        /// The statuses that are failures of the function. `errSecItemNotFound` is a failure only
-        /// of `signInWithApple`, which adds an item.
+        /// The statuses that the function must report as failures. `errSecItemNotFound` is a
+        /// failure only of `signInWithApple`, which adds an item.
         var failures: [OSStatus] {
             Statuses.failures.filter { self == .signInWithApple || $0 != errSecItemNotFound }
         }
@@ -61,7 +61,8 @@ import Testing
                 #expect(try silent.read(for: .userIdentifier) == alice)
             }
         }
-        // The table has 380 statuses. Each has its own message, which the model published.
+        // The table has 380 statuses, each with its own message. The model published all of them,
+        // or all except errSecItemNotFound.
         #expect(reached.count == (function == .signInWithApple ? 380 : 379))
     }
 

@@ -157,7 +157,7 @@ import Testing
         var reached: Set<String> = []
         try test.withSecItem { () throws in
             try keychain.save(alice, for: .userIdentifier)
-            // errSecItemNotFound is a regular result of all calls but a save. Other tests cover it.
+            // errSecItemNotFound is a failure only of a save. Other tests cover it.
             for status in Statuses.failures + [-99_999] where status != errSecItemNotFound {
                 test.inject(.failure(.init(rawValue: status)))
                 let error =

@@ -1,5 +1,6 @@
 // ProgramTests: the program sign-in, which each test runs once for each launch of the app. The
-// tests check the session of README.md, the responses of the service, and keychains that fail.
+// tests check the console session in README.md, the responses of the service, and keychains that
+// fail.
 
 import ExampleTesting
 import Foundation

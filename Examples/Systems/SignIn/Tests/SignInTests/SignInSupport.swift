@@ -53,8 +53,8 @@ final class Calls: Sendable {
     /// Whether a call is being held.
     var isHolding: Bool { state.withLock { $0.isHolding } }
 
-    /// Holds the next call off the main actor whose line begins with this text, until
-    /// ``release()``.
+    /// Holds one call until ``release()``: the next call whose line begins with this text and that
+    /// is not made on the main actor.
     func hold(_ operation: String) { state.withLock { $0.held = operation } }
 
     func release() { gate.signal() }

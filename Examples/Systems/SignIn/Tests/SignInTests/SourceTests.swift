@@ -49,7 +49,8 @@ import Testing
         let sources = try sources("SignIn") + sources("sign-in")
         let speakers = sources.filter { $0.code.contains(/SecItem\w+\(|kSec[A-Z]/) }
         #expect(speakers.map(\.name) == ["KeychainService.swift"])
-        // Every dictionary is derived from one query, which specifies the data-protection keychain.
+        // Each call's first dictionary is derived from one query, which specifies the data
+        // protection keychain.
         let code = try #require(speakers.first).code
         #expect(code.matches(of: /kSecClass as String/).count == 1)
         #expect(code.matches(of: /kSecUseDataProtectionKeychain as String: true/).count == 1)

@@ -21,9 +21,9 @@ public final class KeychainManager: Sendable {
 
     /// Saves a value, replacing an existing one.
     ///
-    /// The value is stored when this method returns. If it throws, nothing was changed, with one
-    /// exception: if the connection to a keychain service broke, the change may have been made.
-    /// Load the value before you retry.
+    /// The value is stored when this method returns. If it throws, nothing was changed, unless the
+    /// connection to a keychain service broke or the disk failed to confirm the write. In these
+    /// cases, the change may have been made. Load the value before you retry.
     ///
     /// - Parameters:
     ///   - object: The value.
@@ -91,7 +91,8 @@ public final class KeychainManager: Sendable {
     ///   - service: The service that the value belongs to.
     ///   - account: The account of the value.
     /// - Throws: ``KeychainError/unexpectedStatus(_:)``. The value still exists, unless the
-    ///   connection to a keychain service broke.
+    ///   connection to a keychain service broke or the disk failed to confirm the write. In these
+    ///   cases, the value may have been deleted.
     ///
     /// The corresponding call is `SecItemDelete`.
     public func delete(service: String, account: String) throws {
@@ -121,7 +122,8 @@ public final class KeychainManager: Sendable {
         ]
     }
 
-    /// The attributes to store. They replace those of an existing item, including its protection.
+    /// The data and the protection class to store. They replace those of an existing item, which
+    /// keeps its other attributes.
     private func contents(_ data: Data) -> [String: Any] {
         [
             kSecValueData as String: data,

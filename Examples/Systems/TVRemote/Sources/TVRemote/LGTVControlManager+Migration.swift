@@ -51,8 +51,8 @@ extension LGTVControlManager {
     /// The key is combined with the addresses in the keychain or, if the keychain has no
     /// credentials, with those in the defaults. The key is saved and loaded, and only then removed
     /// from the defaults. If the program ends at any point, nothing is lost, and the next call
-    /// completes the migration. Call this method at every start. A key that a connection saves
-    /// meanwhile is kept.
+    /// completes the migration. Call this method at every start. A key that a connection of this
+    /// manager saves in the meantime is kept.
     ///
     /// - Parameter defaults: The defaults of the earlier release.
     /// - Returns: The outcome.

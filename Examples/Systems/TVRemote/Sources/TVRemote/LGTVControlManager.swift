@@ -3,14 +3,15 @@
 //       one manager. Of two concurrent calls, the second finds the key that the first obtained, and
 //       the television asks its user only once.
 //   (2) A connection replaces a stored client key only with one that the television has accepted.
-//   (3) If this process clears the credentials during one of its connections, they stay cleared.
+//   (3) A connection doesn't restore credentials that this process clears while the connection
+//       waits for the television.
 
 import Synchronization
 
-/// The access of app and widget to the television.
+/// Gives app and widget access to the television.
 ///
 /// A manager can be used from any thread. Saving, loading and clearing credentials access the
-/// keychain and block their thread. Connecting does not block its caller.
+/// keychain and block the calling thread. Connecting does not block its caller.
 public final class LGTVControlManager: Sendable {
     /// The manager of this program.
     public static let shared = LGTVControlManager()
@@ -23,8 +24,8 @@ public final class LGTVControlManager: Sendable {
         public static let keychainAccount = "default"
     }
 
-    /// Registers this program with a television and returns the key. If the parameter is `nil`, the
-    /// television issues a key.
+    /// Registers this program with a television, using the given key, and returns the key. If no
+    /// key is given, the television issues one.
     typealias Register = @Sendable (Television, String?) async throws -> String
 
     private struct State {
@@ -99,8 +100,9 @@ public final class LGTVControlManager: Sendable {
     /// Deletes the credentials. The next connection pairs again.
     ///
     /// A connection of this manager that is in progress no longer stores anything. If it would have
-    /// stored credentials, it throws `CancellationError`. A connection in another process is not
-    /// stopped, and stores the credentials that it obtains.
+    /// stored credentials, it throws `CancellationError`. A connection that still waits for an
+    /// earlier one, and a connection in another process, are not stopped: they store the
+    /// credentials that they obtain.
     ///
     /// - Throws: The errors of ``KeychainManager/delete(service:account:)``.
     public func clearCredentials() throws {
@@ -122,7 +124,8 @@ public final class LGTVControlManager: Sendable {
     ///
     /// - Parameters:
     ///   - ip: The television's IP address.
-    ///   - mac: The television's MAC address. The stored key is used only for this television.
+    ///   - mac: The television's MAC address. The stored key is sent only if it is stored with this
+    ///     MAC address or with none.
     /// - Throws: ``LGTVControlError``. After ``LGTVControlError/keyRefused``, the key is still
     ///   stored, and ``clearCredentials()`` causes the next connection to pair again.
     ///   `KeychainError` and `DecodingError` as for loading and saving. `CancellationError` if the
@@ -150,8 +153,8 @@ public final class LGTVControlManager: Sendable {
     /// Connects with the stored credentials, as a widget does. The television's user is never
     /// asked, and nothing is stored.
     ///
-    /// - Returns: The credentials that the television accepted, or `nil` if there are none with a
-    ///   key, so the app has to be set up first.
+    /// - Returns: The credentials that the television accepted, or `nil` if no credentials with a
+    ///   key are stored. In that case, the app must pair first.
     /// - Throws: The errors of ``connect(ip:mac:)``.
     @concurrent
     public func connectWithStoredCredentials() async throws -> TVCredentials? {

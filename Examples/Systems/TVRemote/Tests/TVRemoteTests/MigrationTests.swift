@@ -108,8 +108,8 @@ private final class ObservedThread: Sendable {
         #expect(try manager.migrateClientKey(from: new.defaults) == .nothingToMigrate)
     }
 
-    /// The faults that stop a migration: before it starts, during the save, and between the save
-    /// and the removal.
+    /// The faults that stop a migration before the save, during the save, and between the save and
+    /// the removal. The number is how many operations succeed before the fault.
     static let stops: [(String, TestKeychain.Fault, TestKeychain.Operations?, Int)] = [
         ("locked", .locked, nil, 0),
         ("the keychain can't be searched", .failure(.ioError), .search, 0),

@@ -1,5 +1,5 @@
 // PairingTests: when a television is asked for a key, and what is stored. A closure replaces the
-// network. TelevisionTests tests the connection to a television that is a process.
+// network. TelevisionTests tests the connection to a simulated television in a separate process.
 
 import Foundation
 import KeychainTesting

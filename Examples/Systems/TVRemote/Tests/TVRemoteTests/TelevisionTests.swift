@@ -1,5 +1,5 @@
-// TelevisionTests: the connection to a television that is a separate process, on the loopback
-// interface.
+// TelevisionTests: the connection to a simulated television, which is a separate process on the
+// loopback interface.
 
 import ExampleTesting
 import Foundation

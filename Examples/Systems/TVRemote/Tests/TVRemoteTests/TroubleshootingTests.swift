@@ -18,7 +18,7 @@ import Testing
     @Test func `a widget without the entitlements can't access the credentials`() throws {
         let file = "bin/tv-widget.entitlements"
         #expect(try home.run("mv \(file) list; tv-widget") == "Setup Required\n")
-        // A different group has the same effect as no group.
+        // A different group has the same effect as a missing entitlements file.
         _ = try home.run("sed s/LGTVRemoteWidget/OtherWidget/ list >\(file)")
         #expect(try home.run("tv-widget") == "Setup Required\n")
         #expect(try home.run("mv list \(file); tv-widget") == Processes.connected)
