@@ -10,11 +10,12 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// Where the system has a keychain of its own, and where this package brings one.
+/// The platforms whose system has a keychain.
 let applePlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
+/// The platforms on which this package provides the keychain.
 let otherPlatforms: [Platform] = [.linux, .android]
 
-/// Modules on which a target depends only on the platforms where this package brings the keychain.
+/// Dependencies that a target has only on the platforms where this package provides the keychain.
 func elsewhere(_ names: [String]) -> [Target.Dependency] {
     names.map { .target(name: $0, condition: .when(platforms: otherPlatforms)) }
 }
@@ -94,7 +95,7 @@ let package = Package(
         .target(
             name: "KeychainCrypto", dependencies: ["KeychainCore", crypto, cryptoExtras],
             swiftSettings: settings),
-        // Tables, transactions, page checksums, salvage.
+        // Tables, transactions, tags of pages, reading damaged files.
         .systemLibrary(
             name: "CKeychainSQLite", path: "Sources/CKeychainSQLite", pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -231,8 +232,8 @@ let package = Package(
                 ]),
             swiftSettings: settings),
         .target(name: "KeychainCryptoKitAliasShim", dependencies: ["KeychainCryptoKit"]),
-        // Carries out requests of the Swift API with the SecItem functions: the system's on Apple's
-        // platforms, and elsewhere, only in tests, those of KeychainServices.
+        // Carries out requests of the Swift API through the SecItem functions: the system's on
+        // Apple's platforms, and those of KeychainServices in tests on other platforms.
         .target(
             name: "KeychainSecItem",
             dependencies: [
@@ -333,7 +334,7 @@ let package = Package(
             name: "circle-figures",
             dependencies: [
                 "KeychainEtcd", "EtcdTestSupport", "SynchronizationTestSupport", "KeychainRelay",
-                "KeychainSynchronization", "KeychainCore", "KeychainEngine",
+                "KeychainSynchronization", "KeychainSynchronizer", "KeychainCore", "KeychainEngine",
             ],
             path: "Tests/CircleFigures", swiftSettings: settings),
         .testTarget(
@@ -466,7 +467,7 @@ let package = Package(
             name: "TestPrograms",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite"],
             path: "Tests/TestPrograms", swiftSettings: settings),
-        // The process that fault tests kill, run many times in parallel, and deprive of disk space.
+        // The program that fault tests run in many processes, kill, and deprive of disk space.
         .executableTarget(
             name: "fault-writer",
             dependencies: [
@@ -481,7 +482,7 @@ let package = Package(
                 "KeychainEngine", logging,
             ],
             path: "Tests/FaultSweeps", swiftSettings: settings),
-        // Runs sweeps of FaultSweeps that take long.
+        // Runs the long sweeps of FaultSweeps.
         .executableTarget(
             name: "soak",
             dependencies: ["FaultSweeps", "TestPrograms", "fault-writer"],

@@ -2,9 +2,10 @@
 //   (1) A write is carried out once or not at all; for a write that requires the key's absence, the
 //       end of (4) states an exception. If an attempt gets no answer, the next attempts send the
 //       same transaction. Its comparison fails if an earlier attempt was carried out.
-//   (2) In that case, the client recognizes the earlier success by the key: it has the value that
-//       the transaction puts. So two writes of the same value can both count as successful. Writes
-//       should put different values, as signed and encrypted values are.
+//   (2) In that case, the client recognizes the earlier success by the key's value, which is the
+//       one that the transaction puts. So two writes of the same value can both count as
+//       successful. Writes should therefore put different values. Signed and encrypted values
+//       always differ.
 //   (3) If an attempt without an answer was carried out, and another writer replaced or deleted its
 //       value before the next attempt, the write counts as failed, and the outcome has the current
 //       item, if there is one. No data is lost: the caller decides again, and compares with this
@@ -19,7 +20,7 @@
 package struct EtcdOutcome: Hashable, Sendable {
     /// Whether the write counts as successful, see (2).
     package let succeeded: Bool
-    /// The revision at which the value was written or, if it was not, the key was read.
+    /// The revision at which the value was written or, if it was not, at which the key was read.
     package let revision: Int64
     /// The item of the key if the value was not written. `nil` if the key doesn't exist, and after
     /// a success.

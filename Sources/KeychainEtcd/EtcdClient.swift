@@ -6,8 +6,8 @@
 //   (2) All requests are idempotent, so a request is also sent again after an attempt without an
 //       answer.
 //   (3) A token that a node rejects is replaced by a new one. Requests that fail at the same time
-//       because of it share one authentication. After three more rejections than there are nodes,
-//       the call fails.
+//       because of the old token share one authentication. With n nodes, a call fails after
+//       n + 3 rejections.
 //   (4) A failure that doesn't depend on the node, such as a missing right, ends the call at once.
 //       Other failures that waiting doesn't resolve, such as a wrong certificate, end it after as
 //       many in a row as there are nodes; with a single node, after two.

@@ -15,9 +15,9 @@ package struct EtcdConfiguration: Sendable {
     /// A user that etcd itself manages, in addition to a client certificate or instead of one.
     package struct User: Sendable {
         package let name: String
-        /// Called for each attempt to authenticate. A request doesn't wait for it beyond its
-        /// deadline. An error ends the requests that wait for it, which throw it unchanged: only
-        /// the caller knows what it means.
+        /// Called for each attempt to authenticate. A request waits for the password until its own
+        /// deadline. If this closure throws, the requests that wait for the password throw the same
+        /// error, because only the caller knows what the error means.
         package let password: @Sendable () async throws -> String
 
         package init(name: String, password: @escaping @Sendable () async throws -> String) {
@@ -108,7 +108,7 @@ package struct EtcdTiming: Sendable {
     /// from round to round, up to `longestPause`.
     package var firstPause: Duration = .milliseconds(100)
     package var longestPause: Duration = .seconds(2)
-    /// The interval at which the node of a watch is checked for being alive and having a leader.
+    /// The interval at which a watch checks that its node is alive and has a leader.
     package var watchCheckInterval: Duration = .seconds(15)
     /// The number of these intervals, at least 2, after which a watch begins again at the revision
     /// that it has reached. So the watch also notices events that an intermediary between this

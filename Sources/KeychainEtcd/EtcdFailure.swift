@@ -86,7 +86,7 @@ extension EtcdFailure.Reason: CustomStringConvertible {
                 + "fewer keys at a time."
         case .serverError(let code, let message):
             message.isEmpty
-                ? "The server refused with code \(code), and an unknown message."
+                ? "The server refused with code \(code) and an unknown message."
                 : "The server refused with code \(code): \(message)."
         }
     }
@@ -99,7 +99,7 @@ extension EtcdFailure.Reason {
     }
 
     /// Error messages of etcd's `api/v3rpc/rpctypes/error.go` that can answer the requests of this
-    /// module. Messages for which there is another reason are not among them.
+    /// module. Messages that another case of `Reason` represents are not among them.
     private static let knownMessages: Set<String> = [
         "etcdserver: authentication is not enabled", "etcdserver: corrupt cluster",
         "etcdserver: duplicate key given in txn request", "etcdserver: leader changed",

@@ -1,6 +1,6 @@
 // EtcdWatch: reports changes of the keys with a prefix as they are made.
-//   (1) Events arrive in the order of their revisions. No event is omitted, unless `compacted`
-//       reports it. If the cluster was restored, the revisions after that report can be lower
+//   (1) Events arrive in the order of their revisions. If events may have been omitted, `compacted`
+//       reports this. If the cluster was restored, the revisions after that report can be lower
 //       again.
 //   (2) After a connection breaks, the watch continues at the next node, after the last complete
 //       revision. Some events of the next revision may arrive twice.

@@ -59,7 +59,7 @@ actor WatchProgress {
             (next, hasNews) = (message.compactRevision, true)
         }
         // This node has just answered a linearizable read, so it has all revisions of the cluster.
-        // If they are fewer than were seen before, the cluster was restored.
+        // If the last of these is lower than one that was seen before, the cluster was restored.
         if message.isCreated, message.header.revision < next - 1 {
             try await body(.compacted(message.header.revision + 1))
             next = message.header.revision + 1

@@ -44,7 +44,8 @@ package struct EtcdStore: RecordStore {
             let outcome = try await client.putIfAbsent(EtcdKey(key), value)
             if outcome.succeeded { return .created }
             if let item = outcome.item { return .exists(item.value) }
-            // No sound server answers that the record exists, but without its value.
+            // The answer says that the record exists, but doesn't contain its value. A sound server
+            // never answers this way.
         }
         throw EtcdFailure.contradictory
     }

@@ -15,8 +15,8 @@ final class PendingChanges: Sendable {
         case circle
         case all
 
-        /// What the change of a record means. `nil` if a round has nothing to do with it, because
-        /// it is one of joining, or of this machine's own log or signed head.
+        /// What the change of a record means. `nil` if no round has to read the record: it belongs
+        /// to an attempt to join, to this machine's own log or to its signed head.
         init?(_ key: String, _ keys: RecordKeys, besides own: String) {
             guard key.hasPrefix(keys.all) else {
                 self = .all

@@ -1,7 +1,7 @@
-// RecordStore: what the relay needs from a server: it keeps records in the order of their keys, and
-// can create a record on condition that there is none with its key.
-//   (1) The server is not trusted. What it returns is verified by the process that has the keychain
-//       open and, when a machine joins, before that by the process that reads it.
+// RecordStore: what the relay needs from a server: the server keeps records in the order of their
+// keys, and can create a record on condition that there is none with its key.
+//   (1) The server is not trusted. The process that has the keychain open verifies what the server
+//       returns. When a machine joins, the process that reads the records verifies them first.
 
 /// A record of the server.
 package struct StoredRecord: Hashable, Sendable {
@@ -39,7 +39,7 @@ package protocol RecordStore: Sendable {
     /// Durably creates a record, unless there is one with this key.
     func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation
 
-    /// Creates a record or replaces the one that there is.
+    /// Creates a record or replaces the existing one.
     func put(_ key: String, _ value: [UInt8]) async throws
 
     /// Deletes the records with keys from `first` up to, but not including, `end`.
@@ -56,12 +56,12 @@ enum RecordLimits {
     /// Larger records are left out when signed heads, requests with join tokens or messages of
     /// joining are listed.
     static let smallByteCount = 64 << 10
-    /// After this number of bytes in such records, or this number of pages, no further ones are
-    /// read.
+    /// A list of small records ends when it has this number of bytes, or after this number of
+    /// pages.
     static let listByteCount = 8 << 20
     static let listPageCount = 1024
-    /// A longer entry is cut off after this number of bytes. An entry of a machine's log is invalid
-    /// then, cut off or not. One of the membership log could be valid, but etcd by default rejects
+    /// A longer entry is cut off after this number of bytes. In a machine's log, such a long entry
+    /// is invalid anyway. In the membership log, it could be valid, but by default etcd rejects
     /// requests of this size.
     static let entryByteCount = 4 << 20
 }

@@ -37,7 +37,8 @@ package struct Relay: Sendable {
         _ message: SynchronizationMessage, secret: SecretBytes? = nil
     ) async throws -> Synchronize.Answer {
         let request = Synchronize(message.messageBytes, secret: secret)
-        // The keychain can take long, and must not block the threads that run asynchronous code.
+        // The keychain can take a long time, and must not block the threads that run asynchronous
+        // code.
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(with: Result { try keychain(request) })
@@ -98,8 +99,8 @@ package struct Relay: Sendable {
         package var interval = Duration.seconds(60)
         /// The number of intervals after which a round reads everything, whatever the watch shows.
         package var fullRoundCount = 60
-        /// The time after a failure before the next round, and after the end of a watch before the
-        /// next watch. It doubles each time, up to `longestPause`.
+        /// The first pause between a failure and the next round, and between the end of a watch and
+        /// the next watch. The pause doubles each time, up to `longestPause`.
         package var firstPause = Duration.milliseconds(200)
         package var longestPause = Duration.seconds(30)
         /// Waits for the time of a pause. Tests replace it.
@@ -111,7 +112,7 @@ package struct Relay: Sendable {
     }
 
     /// Settles, and does so again whenever the keychain or the server changes, after failures and
-    /// at intervals, until the task is canceled or the keychain is in no circle any more.
+    /// at intervals, until the task is canceled or the keychain is no longer in a circle.
     ///
     /// - Parameters:
     ///   - localChanges: An element for each change of the keychain.

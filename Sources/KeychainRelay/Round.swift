@@ -1,11 +1,11 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
 //   (1) A log whose next entries the keychain didn't accept is offered again in this round only
-//       after the keychain has accepted changes of the members.
+//       after the keychain has accepted entries of the membership log.
 //   (2) Once the keychain is current, a round stores no entry and no signed head, and deletes no
 //       entry, before the server has shown the last entry of the machine's own log. An entry of the
 //       membership log is written only if the server has the entry before it.
-//   (3) The signed head is stored once there is nothing else to tell the keychain. So a server that
-//       refuses it for lack of space keeps nothing from the keychain.
+//   (3) The signed head is stored once there is nothing else to tell the keychain. So if the server
+//       has no space for the head, the keychain has already been told everything else.
 
 import FoundationEssentials
 import KeychainCore
@@ -20,14 +20,14 @@ struct Round {
     private var offered: Set<LogPosition> = []
     private var ends: Set<LogPosition> = []
     private var endOfMembership: UInt64 = 0
-    /// The greatest index of a demanded entry of the membership log so far.
+    /// The highest index in the membership log that the keychain has demanded so far.
     private var membershipIndex: UInt64 = 0
     /// Whether the keychain was told of the end of the membership log in the state `comparing`.
     private var hasToldEnd = false
     private var hasOfferedHeads = false
     private var hasFoundOwnLog = false
     private var offeredChange: UInt64 = 0
-    /// The indexes at which the server has another entry than this machine's.
+    /// The indexes at which the server has a different entry from this machine's.
     private var conflicts: Set<UInt64> = []
     private var firstNeeded: UInt64 = 0
     private var retired: Set<Bytes16> = []
@@ -50,9 +50,10 @@ struct Round {
         let keys = RecordKeys(circle: Hexadecimal.text(Array(demand.circle)))
         var delivery = Delivery()
         if demand.membershipIndex > membershipIndex {
-            // The keychain has accepted changes of the members, so the same positions may be read
-            // again. Entries that it passed over may refer to these changes. And a retirement names
-            // entries of other logs, which the server may not have had when these logs were read.
+            // The keychain has accepted entries of the membership log, so the same positions may be
+            // read again. Entries that the keychain passed over may refer to the accepted ones. And
+            // a retirement names entries of other logs, which the server may not have had when
+            // those logs were read.
             membershipIndex = demand.membershipIndex
             (offered, ends) = ([], [])
         }
@@ -61,8 +62,8 @@ struct Round {
             delivery.ends.append(lost)
             return delivery
         }
-        // While the session compares, the membership log is read after the other logs, so that it
-        // has the entries to which these refer.
+        // While the session compares, the membership log is read after the other logs. So the
+        // entries of the membership log to which the other logs refer are read, too.
         let isComparing = demand.state == .comparing
         var hasNews = false
         if !isComparing { hasNews = try await serveMembership(demand, keys, &delivery) }
@@ -87,7 +88,7 @@ struct Round {
         try await tidy(demand, keys, hasNews: hasNews)
         if !hasNews, let head = demand.head {
             try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
-            // The keychain sees that the server has the head.
+            // This tells the keychain that the server has the head.
             delivery.heads.append(head)
             hasNews = true
         }
@@ -189,7 +190,7 @@ struct Round {
             if index > position.index {
                 delivery.gaps.append(LogPosition(MachineID(position.machine), index))
             }
-            // The entries left out are read in the next delivery, after these.
+            // Entries that are left out here are read for the next delivery.
             for record in records where byteCount < Self.deliveryByteCount {
                 delivery.entries.append(Self.data(record.value))
                 byteCount += record.value.count

@@ -14,7 +14,7 @@ extension Replica {
     static let grantKeyByteLimit = 64 << 10
 
     /// The number of versions in this machine's own log that it has no key for. Until it gets the
-    /// keys, it doesn't append again what is in its older entries.
+    /// keys, it doesn't repeat versions from its older entries.
     package var unopenedCount: Int { unopened.values.joined().count { $0.place.writer == id } }
 
     /// Records a version that was written on this machine.
@@ -41,7 +41,7 @@ extension Replica {
 
     /// Returns the next entry of this machine's log; `nil` if this machine isn't a member or has no
     /// circle key, or if there is nothing to append: no version that `load` returns, no grant, no
-    /// request for keys, no acknowledgement of logs or of a change that closed logs, and no older
+    /// request for keys, no acknowledgement of logs or of a removal or suspension, and no older
     /// entry to make unneeded. Call ``confirm()`` when the server has the entry. `load` returns an
     /// item's version in the keychain; `nil` if the keychain has none.
     ///
@@ -61,17 +61,19 @@ extension Replica {
             unloadable.contains(where: { ledger.items[$0]?.places[id] != nil })
                 || !ledger.copiedElsewhere.isDisjoint(with: unloadable)
         {
-            // The next session reads from the log what keeps it from being compacted.
+            // This log can't be compacted before a new session has read these versions from logs.
             lacksVersions = true
         }
-        if plan == nil {
+        let isWithoutItems = plan == nil
+        if isWithoutItems {
             guard !owed.isEmpty || !missing.isEmpty else { return nil }
             plan = ledger.emptyPlan
         }
         guard var plan else { return nil }
         let groups = groupKeys(for: versions)
         regrant(before: plan.first)
-        var (parts, isAll) = try grantParts()
+        var (parts, isAll) = grantParts()
+        if isWithoutItems, parts.isEmpty, missing.isEmpty { return nil }
         if plan.first > firstNeeded {
             if isAll {
                 regranting = nil
@@ -104,14 +106,15 @@ extension Replica {
         compacts: Bool, _ versions: inout [SynchronizedItem], load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> Ledger.Plan? {
         var limit = Self.versionLimit
-        // This machine can't append again the versions that it can't open. Entries that were
-        // retired and count again stay until a new session has read them.
+        // This machine can't repeat versions that it can't open. If entries of its log were retired
+        // and count again, they stay until a new session has read them.
         let isShortening = unopenedCount == 0 && !lacksEntries
         var compacts = compacts && isShortening
         var renews = isShortening
         while true {
             // While grants are repeated in several entries, these entries stay. Otherwise each new
-            // one would make the one before it unneeded, and that one's grants would be repeated.
+            // entry would make the one before it unneeded, and its grants would have to be repeated
+            // in turn.
             let next = ledger.plan(
                 compacts: compacts, renews: renews, limit: limit,
                 keepingFrom: regranting ?? .max, unloadable: unloadable,
@@ -130,8 +133,8 @@ extension Replica {
             }
             let missing = Set(plan.versions.keys).subtracting(versions.map(\.name))
             if compacts || renews, !missing.isEmpty {
-                // The entries that contain a version that can't be loaded stay. If the caller gives
-                // up a version that isn't appended yet, an earlier one may be needed again.
+                // Entries with a version that can't be loaded stay. If the caller gives up a
+                // version that isn't appended yet, an earlier version may be needed again.
                 if missing.contains(where: { ledger.items[$0]?.isPending ?? false }) {
                     (compacts, renews) = (false, false)
                 } else {
@@ -155,8 +158,7 @@ extension Replica {
         myHead = ready.entry.head
         let known = ready.entry.frame.membership.index
         ledger.append(ready.plan, knowing: known)
-        // A change of the membership that became known in the meantime may have closed this log
-        // before the entry.
+        // A removal or suspension that became known in the meantime may make the entry void.
         if known < circle.head.index { ledger.revise(circle.roster) }
         noteGrants(ready.entry)
         noteUses(ready.entry)
@@ -225,8 +227,8 @@ extension Replica {
         guard circleKey != nil else { return }
         let (mine, all) = (granted(by: [id]), granted(by: Array(grants.keys)))
         for machine in recipients {
-            // A machine that has written has the circle's key. If the member that added a machine
-            // was lost before it granted anything, the other members grant the keys.
+            // A machine that has appended an entry has the circle's key. If the member that added a
+            // machine was lost before it granted anything, the other members grant the keys.
             let isNew = circle.member(machine) != nil && nextIndex(of: machine) == 1
             let isMine =
                 isNew && added.contains(machine)
@@ -250,8 +252,8 @@ extension Replica {
         }
     }
 
-    /// Marks a key for the machines that have asked for it and to which this machine's log doesn't
-    /// grant it yet.
+    /// Marks a key to be granted to the machines that have asked for it and to which this machine's
+    /// log doesn't grant it yet.
     mutating func answerRequests(for key: GroupKey) {
         let asking = requests.filter { $0.value.contains(key.id) && mayHave(key, $0.key) }
         guard !asking.isEmpty else { return }
@@ -261,8 +263,8 @@ extension Replica {
         }
     }
 
-    /// Marks keys to be granted to a new machine. This machine's log grants them to others, in
-    /// entries that the member that added the machine had not read, so that member couldn't grant
+    /// Marks keys to be granted to a new machine: those that this machine's log grants to others in
+    /// entries that the member that added the new machine had not read. That member couldn't grant
     /// them.
     mutating func oweUnread(to machine: MachineID) {
         let read = circle.member(machine)?.heads[id]?.index ?? 0
@@ -287,8 +289,8 @@ extension Replica {
     }
 
     /// The other members that have been given no keys, as far as this machine has read the logs,
-    /// and to which it doesn't owe any. Without the circle's key they have written nothing, and
-    /// can't ask for keys.
+    /// and to which it isn't about to grant any. Without the circle's key they have written
+    /// nothing, and can't ask for keys.
     package var membersWithoutKeys: [MachineID] {
         let silent = circle.roster.members.filter {
             $0 != id && nextIndex(of: $0) == 1 && owed[$0] == nil
@@ -305,15 +307,15 @@ extension Replica {
     }
 
     /// The identifiers of keys that unopened versions need and that were not asked for yet. Empty
-    /// if this machine has only some groups, since it may not have the keys of the others.
+    /// if this machine has only some groups, since it isn't allowed to have the keys of the others.
     private var missing: Set<Bytes16> {
         guard circle.member(id)?.scope == .all else { return [] }
         return Set(unopened.keys).subtracting(askedFor)
     }
 
-    /// The current epoch's keys for the versions' groups. Missing keys are generated. The recovery
-    /// code, and all machines whose scope includes the group, are owed the key if no log grants it
-    /// to them.
+    /// The current epoch's keys for the versions' groups. Missing keys are generated. Each key is
+    /// marked to be granted to the recovery code, and to all machines whose scope includes the
+    /// group, except those to which a log already grants it.
     private mutating func groupKeys(for versions: [SynchronizedItem]) -> [String: GroupKey] {
         var groups: [String: GroupKey] = [:]
         let given = versions.isEmpty ? [:] : granted(by: Array(grants.keys))
@@ -333,8 +335,9 @@ extension Replica {
         return groups
     }
 
-    /// - Returns: Grants of the keys that are owed, and whether these are all.
-    private mutating func grantParts() throws(KeychainFailure) -> ([LogEntry.Part], Bool) {
+    /// - Returns: Grants of the keys that are marked to be granted, and whether all of these keys
+    ///   are included.
+    private mutating func grantParts() -> ([LogEntry.Part], Bool) {
         guard let circleKey else { return ([], true) }
         var isAll = true
         var parts: [LogEntry.Part] = []
@@ -360,8 +363,13 @@ extension Replica {
                 keyByteCount += GroupKey.byteCount + 32 + key.group.utf8.count
             }
             let content = KeyGrant.Content(circleKey: circleKey, groupKeys: keys)
-            parts.append(
-                .grant(try KeyGrant(content, to: description, from: id, in: circle.id)))
+            guard let grant = try? KeyGrant(content, to: description, from: id, in: circle.id)
+            else {
+                // The other machines must not wait for one that has published an invalid key.
+                unsealable.insert(machine)
+                continue
+            }
+            parts.append(.grant(grant))
             byteCount += 2 * KeyGrant.encapsulatedKeyByteCount + keyByteCount
         }
         return (parts, isAll)
@@ -414,7 +422,7 @@ extension Replica {
     }
 
     /// All keys that the given machines' logs grant, by recipient. Void entries, and keys that the
-    /// writer may not give, are left out.
+    /// writer isn't allowed to give, are left out.
     private func granted(by writers: [MachineID]) -> [MachineID: Set<Bytes16>] {
         var all: [MachineID: Set<Bytes16>] = [:]
         for writer in writers {
@@ -428,8 +436,9 @@ extension Replica {
         return all
     }
 
-    /// Whether a machine is a member, or stands for the recovery code.
+    /// Whether a machine with a valid key is a member, or stands for the recovery code.
     private func mayBeGranted(_ machine: MachineID) -> Bool {
-        machine == circle.recovery?.id || circle.member(machine) != nil
+        !unsealable.contains(machine)
+            && (machine == circle.recovery?.id || circle.member(machine) != nil)
     }
 }

@@ -38,8 +38,8 @@ extension Replica {
 
     /// Whether a version at this place needn't be held back: its writer is a member, or its entry
     /// doesn't count, isn't needed, or is certain to be from before the writer's removal. A removed
-    /// machine can write its log anew, but that log doesn't lead to the entry that the removal
-    /// names.
+    /// machine can write its log anew, but the new log's hash chain doesn't lead to the entry that
+    /// the removal names.
     private func isConfirmed(_ place: SealedVersion.Place) -> Bool {
         guard circle.member(place.writer) == nil, let closed = circle.closed[place.writer],
             place.index <= closed.index, ledger.isNeeded(place.writer, place.index)

@@ -4,7 +4,7 @@
 //       the values of items in the keychain.
 //   (2) A rejected entry changes nothing but the list of notices.
 //   (3) The next entry is returned again, byte for byte, until the caller confirms it, since the
-//       server may have stored it without an answer.
+//       server may have stored it although its answer was lost.
 
 package import KeychainCore
 package import KeychainCrypto
@@ -38,20 +38,20 @@ package struct Replica: Sendable {
     package internal(set) var groupKeys: [Bytes16: GroupKey] = [:]
     package internal(set) var ledger: Ledger
     package internal(set) var cursors: [MachineID: LogCursor] = [:]
-    /// Evidence against the server, a member or a copy of a machine: failures that delay can't
-    /// explain. At most 100.
+    /// Evidence against the server, a member or a copy of a machine: failures other than entries
+    /// that arrive too early or twice. At most 100.
     package internal(set) var notices: [SynchronizationFailure] = []
-    /// The latest signed head of each machine that this replica has taken.
+    /// For each machine, the latest signed head that this replica has accepted.
     package internal(set) var heads: [MachineID: SignedHead] = [:]
     /// The ``settledHeads`` of this machine's last session.
     private let remembered: LogHeads
-    /// The highest index of each log that was named to this replica.
+    /// For each log, the highest index that entries, signed heads or the last session have named.
     package internal(set) var claimed: LogIndexes = [:]
     var myHead = LogHead.empty
     /// Versions that can't be opened yet, by the identifier of the missing key.
     var unopened: [Bytes16: [Unopened]] = [:]
-    /// From which entry on a removed machine's log is certain to be from before the removal, once
-    /// it was read up to the entry that the removal names.
+    /// For each removed machine's log that was read up to the entry that the removal names: the
+    /// index from which on the log's entries are certain to be from before the removal.
     var confirmed: LogIndexes = [:]
     /// By writer, the versions in removed machines' logs that are held back until ``confirmed``
     /// includes their entries.
@@ -62,18 +62,20 @@ package struct Replica: Sendable {
     /// The group keys that this machine has to grant, by recipient. An empty set stands for a grant
     /// of the circle key alone, which is in every grant.
     var owed: [MachineID: Set<Bytes16>] = [:]
+    /// Machines with an agreement key to which nothing can be sealed. They get no grants.
+    var unsealable: Set<MachineID> = []
     /// Missing keys that this machine has asked for since this replica was created.
     var askedFor: Set<Bytes16> = []
     /// The keys that other machines have asked for.
     var requests: [MachineID: Set<Bytes16>] = [:]
     /// The keys that the logs grant: by log, index of the entry and recipient.
     var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
-    /// For each group key, the last entry of each log that has a version under it.
+    /// For each group key and each log, the index of the last entry with a version under the key.
     var uses: [Bytes16: LogIndexes] = [:]
-    /// The index of the first of the entries that repeat the grants of older entries, until all are
-    /// repeated.
+    /// The index of the first of the entries that repeat the grants of older entries. `nil` once
+    /// all these grants are repeated.
     var regranting: UInt64?
-    /// Items whose versions in the logs the keychain doesn't have, so that the caller can't load
+    /// Items whose versions are in logs but not in the keychain, so that the caller can't load
     /// them.
     var unloadable: Set<Bytes16> = []
     /// Whether a log couldn't be retired, or this machine's own log couldn't be compacted, because
@@ -204,7 +206,8 @@ package struct Replica: Sendable {
     /// them.
     package func closing(of machine: MachineID) -> MembershipEntry.Closing {
         var heads = readHeads
-        // A machine that was removed can't append again what becomes void.
+        // A machine that has left can't append again what becomes void. So a log that was closed
+        // counts at least up to the entry at which it was closed.
         for (other, closed) in circle.closed where closed.index > heads[other]?.index ?? 0 {
             heads[other] = closed
         }
@@ -223,9 +226,9 @@ package struct Replica: Sendable {
     }
 
     /// Returns the change that retires the log of a removed or suspended machine. `nil` if the
-    /// machine was neither removed nor suspended, or if this machine first has to read the rest of
-    /// that log, to get keys that open versions, or to append what it has yet to append, such as
-    /// versions or grants that no other log has.
+    /// machine was neither removed nor suspended. Also `nil` if this machine first has to read the
+    /// rest of that log, to get keys that open versions, or to append something, such as versions
+    /// or grants that no other log has, and if ``lacksEntries`` is set.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard !lacksEntries, let closed = circle.closed[machine],
             nextIndex(of: machine) > closed.index,
@@ -358,7 +361,7 @@ package struct Replica: Sendable {
     /// See ``Ledger/appendUndecided()``.
     package mutating func appendUndecided() { ledger.appendUndecided() }
 
-    /// Forgets a version that came and went while the logs were being read.
+    /// See ``Ledger/forget(_:)``.
     package mutating func forget(_ name: Bytes16) -> Bool { ledger.forget(name) }
 
     /// Records that the keychain is an older copy of itself: this machine's log has entries that

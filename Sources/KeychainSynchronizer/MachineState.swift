@@ -172,8 +172,8 @@ struct MachineState: Sendable {
     /// Takes over what another process has stored since this state was loaded or saved.
     ///
     /// - Throws: The failure ``otherProcess`` if the other process has appended to the machine's
-    ///   log, has signed a change of the members or found a signed one in the membership log, or
-    ///   has founded, joined or left a circle. The session has to begin again.
+    ///   log, has signed a change of the members, has read a signed change from the membership log,
+    ///   or has founded, joined or left a circle. The session has to begin again.
     mutating func refresh(in engine: KeychainEngine) throws(KeychainFailure) {
         guard let (bytes, latest) = try Self.storedState(in: engine) else {
             guard revision == nil else { throw Self.otherProcess }
@@ -213,8 +213,8 @@ struct MachineState: Sendable {
 
     /// Stores everything but the machine's private keys and the membership log.
     ///
-    /// - Throws: ``otherProcess``, as ``refresh(in:)``, or if other processes have saved before
-    ///   each of ten attempts.
+    /// - Throws: ``otherProcess``, as ``refresh(in:)`` does, or if other processes have saved
+    ///   before each of ten attempts.
     mutating func save(in engine: KeychainEngine) throws(KeychainFailure) {
         for _ in 0..<Self.attemptCount {
             let state = StoredState(
@@ -251,7 +251,7 @@ struct MachineState: Sendable {
     }
 
     /// Stores the membership log of a circle that the machine has founded or joined. The founding
-    /// entry, without which the log is empty, is stored last.
+    /// entry is stored last, since without it the stored log counts as empty.
     mutating func replaceMembership(
         by entries: [MembershipEntry], in engine: KeychainEngine
     ) throws(KeychainFailure) {

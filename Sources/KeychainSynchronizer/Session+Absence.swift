@@ -21,7 +21,7 @@ struct Sighting: Hashable, Sendable {
 }
 
 extension Session {
-    /// No machine is suspended earlier, whatever the relay says. In milliseconds.
+    /// No machine is suspended after a shorter absence, whatever the relay says. In milliseconds.
     static let shortestAbsence: Int64 = 86_400_000
     /// How much later the next member signs, or gives keys, if the ones before it don't, in
     /// milliseconds.

@@ -1,4 +1,4 @@
-// Session+Exchange: takes what the relay brings, and says what it is to read and write next.
+// Session+Exchange: takes what the relay brings, and tells the relay what to read and write next.
 
 import FoundationEssentials
 import KeychainCore
@@ -143,14 +143,15 @@ extension Session {
         }
     }
 
-    /// Records the logs that the server continues with records that this session could not take,
-    /// not even with all that the server shows of the membership log. A session that isn't current
-    /// yet would wait in vain for the logs' next entries, so these logs count as rejected.
+    /// Records the logs in which the server's next record is one that this session could not take,
+    /// not even after it had read all that the server shows of the membership log. A session that
+    /// isn't current yet would wait in vain for the logs' next entries, so these logs count as
+    /// rejected.
     private mutating func noteObstructedLogs(_ delivery: Delivery) {
-        // In one round, the relay delivers what is at a position again only after this session has
-        // taken changes of the members. So once it delivers no entries, the session was given all
-        // that the server has at these positions. But a delivery that answers the demand for this
-        // machine's own log says nothing about other logs.
+        // Within a round, the relay delivers the same record a second time only after this session
+        // has accepted entries of the membership log. So once the relay delivers no entries, this
+        // session has been given all that the server has at the demanded positions. But a delivery
+        // that answers the demand for this machine's own log says nothing about other logs.
         let (ends, own) = (Set(delivery.ends), replica.id.bytes)
         guard isRestored, !isCurrent, hasPassedOver, delivery.isMembershipEnd,
             delivery.entries.isEmpty, !ends.contains(where: { $0.machine == own })
@@ -179,7 +180,7 @@ extension Session {
             isRestored = !isOwnLogMissing
             let own = replica.readHeads[replica.id] ?? state.sent
             if isRestored, own.index >= state.sent.index, own != state.sent {
-                // This process's keychain doesn't know the last entry of its own log.
+                // The keychain doesn't know the last entry of this machine's log.
                 replica.noteOldCopy()
             }
             replica.isRestoring = isOwnLogMissing
@@ -228,9 +229,9 @@ extension Session {
         demand.logs =
             isRestored
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
-        // The founding entry is stored once the own log is read, any other change only while the
-        // session may sign changes: the server may have lost a part of the membership log, and a
-        // change of an earlier session may have to be signed again.
+        // The founding entry is stored once this machine's own log is read. Any other change is
+        // stored only while the session may sign changes: the server may have lost a part of the
+        // membership log, and a change of an earlier session may have to be signed again.
         if let change = state.change,
             maySign || isRestored && change.index == 1,
             !isLeaving || !hasToAppend(entry)
@@ -263,9 +264,9 @@ extension Session {
         return demand
     }
 
-    /// The head to store: the one that the server has not stored yet, unless it is an hour old. Two
-    /// relays thus get the same head. If they got different ones, the older one could be stored
-    /// last, and other machines would report a fork.
+    /// The head to store. A head that was offered before and that the server has not stored yet is
+    /// offered again, unless it is an hour old. Two relays thus get the same head. If they got
+    /// different ones, the older one could be stored last, and other machines would report a fork.
     private mutating func signedHead(at now: Int64) throws(KeychainFailure) -> SignedHead {
         if let head = offeredHead, abs(now - head.moment) < Self.headInterval { return head }
         let head = try replica.signedHead(moment: now)

@@ -6,8 +6,8 @@ import KeychainSQLite
 import KeychainSynchronization
 
 extension Session {
-    /// The number of changes that are read from the outbox at once, a page. The changes are sent in
-    /// the order in which they were made, except for those of one page.
+    /// The size of a page: the number of changes that are read from the outbox at once. Pages are
+    /// sent in the order in which the changes were made. Within a page, the order isn't kept.
     static let outboxPageCount = 128
 
     // MARK: From other machines
@@ -72,7 +72,8 @@ extension Session {
                 continue
             }
             // The keychain's version is later than that of the logs, so this machine has yet to
-            // append it: it is in the outbox or was lost from it, or its entry became void.
+            // append it. The change is in the outbox or was lost from there, or the entry with the
+            // version became void.
             if stamp > held.stamp { replica.write(name, stamp) }
         }
         uncompared = [:]

@@ -43,7 +43,7 @@ extension Session {
         if machine == replica.id, replica.circle.member(machine)?.scope != .all {
             throw KeychainFailure(
                 .missingEntitlement,
-                "This machine may see some access groups only, so another machine has to remove "
+                "This machine may see only some access groups, so another machine has to remove "
                     + "it: `keychainctl sync remove`. `keychainctl sync leave --force` only "
                     + "forgets the circle.")
         }
@@ -98,9 +98,10 @@ extension Session {
         }
     }
 
-    /// Gives up the addition of a machine with a join token if another change has taken its place,
-    /// which may have removed the token's issuer, if the token has expired, or if an earlier
-    /// session has signed it: only the machine's request says when the token expires.
+    /// Gives up the addition of a machine with a join token in three cases: another change, which
+    /// may have removed the token's issuer, has taken its place; the token has expired; or an
+    /// earlier session has signed the addition, and this one doesn't know when the token expires,
+    /// since only the machine's request says that.
     mutating func giveUpTokenAddition() {
         guard let entry = state.change, case .add(let addition) = entry.change,
             addition.token != nil,
@@ -221,5 +222,5 @@ extension Session {
 
     private static let notEntitled = KeychainFailure(
         .missingEntitlement,
-        "This machine may see some access groups only, so it can't change who is in the circle.")
+        "This machine may see only some access groups, so it can't change who is in the circle.")
 }

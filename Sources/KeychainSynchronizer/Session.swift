@@ -26,20 +26,20 @@ struct Session: Sendable {
     /// or whether a retired log counts again. Only a session that has read all logs again can tell
     /// what this machine has missed.
     var isOutdated = false
-    /// Whether the server doesn't show entries of this machine's own log that it had before.
+    /// Whether the server no longer shows some entries of this machine's own log that it once had.
     var isOwnLogMissing = false
 
     /// The machines whose last entry to arrive was rejected. An entry that can't be decoded counts
     /// for every log that isn't read to its end. The session doesn't wait for the rest of these
     /// machines' logs, and takes no item for deleted.
     var rejected: Set<MachineID> = []
-    /// The machines in ``rejected`` whose logs the server continues with a record that is not the
-    /// next entry, or with an entry that refers to changes of the members that it doesn't show.
+    /// The machines in ``rejected`` in whose logs the server's next record is not the next entry,
+    /// or is an entry that refers to entries of the membership log that the server doesn't show.
     var obstructed: Set<MachineID> = []
     /// Whether an entry arrived that could be decoded and that this session could not take.
     var hasPassedOver = false
-    /// Whether the last entry of the membership log to arrive was rejected. While it is, no entry
-    /// that knows of it is accepted.
+    /// Whether the last entry of the membership log to arrive was rejected. Until it is accepted,
+    /// no log entry that refers to it is accepted either.
     var isMembershipRejected = false
 
     /// The items of the keychain that are sent to other machines ("travel") if their access group
@@ -63,7 +63,7 @@ struct Session: Sendable {
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]
-    /// When the join token expires with which this session has last signed an addition, in
+    /// The expiry of the join token for which this session has last signed an addition, in
     /// milliseconds since 1970-01-01 UTC.
     var tokenExpires = Int64.min
     /// When the session began or became current, in milliseconds since 1970-01-01 UTC.
@@ -71,7 +71,7 @@ struct Session: Sendable {
     /// When this session signed the last head that the server has stored, in milliseconds since
     /// 1970-01-01 UTC. 0: none yet.
     var lastHead: Int64 = 0
-    /// The head that the server is to store, until it has.
+    /// The head that the server is to store, until the server has stored it.
     var offeredHead: SignedHead?
 
     init(
@@ -108,8 +108,8 @@ struct Session: Sendable {
         self = session
     }
 
-    /// Whether this session signs changes of the members: it has read everything, and since before
-    /// that, the others have kept their deletions until this machine has acknowledged them.
+    /// Whether this session may sign entries of the membership log: it has read everything, and all
+    /// the while the other machines have kept each deletion until this machine acknowledged it.
     var maySign: Bool { isCurrent && !isOutdated && replica.ledger.hasReturned }
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }
@@ -142,7 +142,8 @@ struct Session: Sendable {
         replica.circleKey != nil && (try? engine.outbox(limit: 1))?.isEmpty != true
     }
 
-    /// After how many milliseconds an incomplete session reads all logs again.
+    /// After how many milliseconds an incomplete session is replaced by a new one, which reads all
+    /// logs again.
     private static let repetitionInterval: Int64 = 300_000
 
     /// Records under which reference the keychain has an item, or why the item doesn't travel.
@@ -198,8 +199,9 @@ struct Session: Sendable {
             status.notices.append(
                 "Entries of this machine's own log contain \(unopened) "
                     + (unopened == 1 ? "version" : "versions")
-                    + " that it has no key for. Until another machine gives it the keys, nothing "
-                    + "in its log is sealed again, not even after a machine is removed.")
+                    + " that it has no key for. Until another machine gives it the keys, the "
+                    + "versions in its log stay under their old keys, even after a machine is "
+                    + "removed.")
         }
         if unsent != nil {
             status.notices.append(
@@ -209,8 +211,8 @@ struct Session: Sendable {
         for id in obstructed.sorted().prefix(50) {
             status.notices.append(
                 "The server's record after entry \(replica.nextIndex(of: id) - 1) of \(id) is not "
-                    + "the next entry, or refers to changes of the members that the server doesn't "
-                    + "show. This machine goes on without the rest of that log.")
+                    + "the next entry, or refers to entries of the membership log that the server "
+                    + "doesn't show. This machine goes on without the rest of that log.")
         }
         status.notices += replica.notices.prefix(100 - status.notices.count).map(\.description)
         return status

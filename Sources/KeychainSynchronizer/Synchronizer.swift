@@ -93,7 +93,8 @@ package final class Synchronizer: SynchronizationAnswerer {
         return session
     }
 
-    /// The session of a member of a circle that has read what the others wrote.
+    /// The session. Fails unless this machine is a member of a circle and the session has read what
+    /// the other members wrote.
     private static func current(
         _ session: inout Session?, _ engine: KeychainEngine
     ) throws(KeychainFailure) -> Session {
@@ -101,7 +102,7 @@ package final class Synchronizer: SynchronizationAnswerer {
             throw .param(
                 "This keychain is in no circle. Found or join one with `keychainctl sync`.")
         }
-        // A session that was current before the removal still is.
+        // A session that was current before this machine was removed is still current.
         guard session.isMember else {
             throw .param(
                 "This machine was removed from its circle. `keychainctl sync leave` forgets the "

@@ -1,5 +1,5 @@
-// EtcdCluster: a cluster of etcd for one test, of one node or several, on loopback, with TLS for
-// clients and peers, and with users if the test has some.
+// EtcdCluster: an etcd cluster for one test. It has one node or several on loopback, TLS for
+// clients and peers, and users if the test names any.
 //   (1) Clients and peers need a certificate of the cluster's own authority.
 //   (2) All processes are killed, and the folder is removed, when the test ends.
 //   (3) If a test asks for links, the nodes reach each other through links that the test can cut.
@@ -26,7 +26,8 @@ package actor EtcdCluster {
 
     package nonisolated let endpoints: [String]
     package nonisolated let certificates: TestCertificates
-    /// For each node, the link through which the other nodes reach it. Empty if they need no link.
+    /// For each node, the link through which the other nodes reach it. Empty if the nodes reach
+    /// each other directly.
     package nonisolated let peerLinks: [TestLink]
     private let nodes: [EtcdNode]
     private let folder: URL
@@ -38,7 +39,7 @@ package actor EtcdCluster {
     ///   - count: The number of nodes.
     ///   - users: The users. Without users, the cluster requires no user name and password.
     ///   - hasPeerLinks: Whether the nodes reach each other through links.
-    ///   - options: Arguments for each node, in addition to its own.
+    ///   - options: Further arguments for each node.
     ///   - test: The test.
     /// - Returns: What the test returns.
     /// - Throws: What the test throws; ``MissingProgram`` if etcd or OpenSSL isn't installed or
@@ -53,7 +54,7 @@ package actor EtcdCluster {
             at: folder, withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
-        // All at once, so that no link has the port of a node.
+        // All ports are chosen at once, so that no link gets the port of a node.
         let free = FreePorts.some((hasPeerLinks ? 3 : 2) * count).map { Int($0) }
         let ports = Array(free.prefix(2 * count))
         var links: [TestLink] = []
@@ -146,7 +147,7 @@ package actor EtcdCluster {
 
     // MARK: For tests
 
-    /// The default limits, with more time for each call: the machine runs many other tests.
+    /// The default limits, with more time for each call, because the machine runs many other tests.
     package static var patient: EtcdTiming {
         var timing = EtcdTiming()
         timing.overallDeadline = .seconds(60)
@@ -183,8 +184,8 @@ package actor EtcdCluster {
         nodes.indices.map { folder.appending(path: "n\($0)") }
     }
 
-    /// Keeps the present data as a backup, instead of an earlier one. The nodes are killed
-    /// meanwhile, and started again.
+    /// Keeps the present data as the backup, which replaces any earlier backup. Kills the nodes
+    /// first, and starts them again afterwards.
     package func backUp() async throws {
         try await withoutNodes {
             for data in dataFolders {
@@ -195,8 +196,8 @@ package actor EtcdCluster {
         }
     }
 
-    /// Puts the data of the backup in the place of the present data. The nodes are killed
-    /// meanwhile, and started again.
+    /// Replaces the present data with the backup. Kills the nodes first, and starts them again
+    /// afterwards.
     package func restoreBackup() async throws {
         try await withoutNodes {
             for data in dataFolders {
@@ -235,7 +236,12 @@ package actor EtcdCluster {
     package func filesContain(_ text: String) throws -> Bool {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         while let file = files?.nextObject() as? URL {
-            guard let content = try? Data(contentsOf: file, options: .mappedIfSafe) else {
+            if try file.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true { continue }
+            let content: Data
+            do {
+                content = try Data(contentsOf: file, options: .mappedIfSafe)
+            } catch CocoaError.fileReadNoSuchFile {
+                // A node has removed the file in the meantime.
                 continue
             }
             if content.range(of: Data(text.utf8)) != nil { return true }
@@ -272,7 +278,8 @@ package actor EtcdCluster {
         return answer.status
     }
 
-    /// Lets etcd compact its history: it deletes the values that were superseded up to a revision.
+    /// Makes etcd compact its history: etcd deletes the values that were superseded up to a
+    /// revision.
     package func compact(_ revision: Int64) throws {
         try administer(["compaction", String(revision)])
     }

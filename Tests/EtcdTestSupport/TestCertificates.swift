@@ -1,11 +1,12 @@
-// TestCertificates: an authority of a test's own, and certificates signed by it, made by OpenSSL.
+// TestCertificates: a certificate authority for one test, and certificates that the authority
+// signed, all made by OpenSSL.
 // `Program` finds and runs the programs that tests need.
 
 #if Synchronization
 
 package import Foundation
 
-/// A program that a test needs and that isn't there, or failed.
+/// A program that a test needs is missing, or it failed.
 package struct MissingProgram: Error, CustomStringConvertible {
     package let description: String
 
@@ -18,8 +19,8 @@ package struct TestCertificates: Sendable {
     /// For servers on loopback, and for etcd's peers.
     package let server: String
     package let serverKey: String
-    /// Without a common name: if the cluster has users, etcd's gateway rejects a certificate with
-    /// one.
+    /// Has no common name: if the cluster has users, etcd's gateway rejects certificates that have
+    /// a common name.
     package let client: String
     package let clientKey: String
 
@@ -53,7 +54,7 @@ package struct TestCertificates: Sendable {
 package enum Program {
     /// Where a program is. A name with a slash is a path.
     ///
-    /// - Throws: ``MissingProgram``, which names the packages of Debian to install.
+    /// - Throws: ``MissingProgram``, which names the Debian packages to install.
     package static func path(_ name: String, package: String) throws -> String {
         if name.contains("/") { return name }
         let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
@@ -69,8 +70,8 @@ package enum Program {
     /// Runs a program to its end.
     ///
     /// - Returns: What it wrote to its output and to its standard error.
-    /// - Throws: ``MissingProgram`` if it isn't there or fails; the system's error if it can't be
-    ///   started.
+    /// - Throws: ``MissingProgram`` if the program is missing or fails; the system's error if it
+    ///   can't be started.
     @discardableResult
     package static func run(
         _ name: String, package: String, _ arguments: [String],

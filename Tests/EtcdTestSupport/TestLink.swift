@@ -1,7 +1,7 @@
-// TestLink: a TCP proxy before one server, whose connections a test cuts, silences and restores.
-//   (1) It passes the bytes on as they are, so TLS is between the client and the server.
-//   (2) While it is silent, connections are still made, and the system still accepts bytes. The
-//       bytes are passed on once the link is restored, unless the connection was reset before.
+// TestLink: a TCP proxy in front of one server. A test can cut, silence and restore it.
+//   (1) The link passes bytes on unchanged, so TLS runs between the client and the server.
+//   (2) While the link is silent, connections are still made, and the system still accepts bytes.
+//       The bytes are passed on once the link is restored, unless the connection was reset before.
 
 #if Synchronization
 
@@ -75,10 +75,10 @@ package final class TestLink: Sendable {
         }
     }
 
-    /// Lets a channel begin or stop reading. This takes place later, on the channel's event loop,
-    /// in the order in which this function was called. All callers hold the lock of `state`, so
-    /// that the last call agrees with `isSilent`. A channel that begins to read also reads what has
-    /// arrived before.
+    /// Makes a channel begin or stop reading. The change takes place later, on the channel's event
+    /// loop. Several changes take place in the order of the calls. All callers hold the lock of
+    /// `state`, so the last call agrees with `isSilent`. A channel that begins to read also gets
+    /// the bytes that arrived before.
     private static func setReading(_ channel: any Channel, _ isReading: Bool) {
         channel.eventLoop.execute {
             channel.setOption(.autoRead, value: isReading).whenFailure { _ in

@@ -62,7 +62,7 @@ final class CircleMachine {
         try configure(user)
     }
 
-    deinit { relay?.kill() }
+    deinit { killRelay() }
 
     private static func path(_ program: String) throws -> String {
         guard let path = TestProgram.path(of: program) else {
@@ -125,18 +125,34 @@ final class CircleMachine {
     func fillDisk() throws { try host.order("fill") }
     func clearDisk() throws { try host.order("clear") }
 
-    /// Starts a relay of this machine. All of its relays write to the same log.
-    func newRelay() throws -> TestProgram {
-        try TestProgram(
-            path: "/bin/sh",
+    /// Starts a relay of this machine. All of its relays write to the same log. The clock is as for
+    /// ``startService(clock:)``.
+    func newRelay(clock: String? = nil) throws -> TestProgram {
+        // ``ServiceHost`` explains why `env` is run twice.
+        let wrong = try clock.map { clock in
             [
-                "-c", "exec \"$@\" 2>>\"$relay_log\"", "sh", try Self.path("keychainctl"), "sync",
-                "run",
-            ], environment: environment)
+                "env", "LD_PRELOAD=\(try ServiceHost.library())", "FAKETIME=\(clock)",
+                "FAKETIME_DONT_FAKE_MONOTONIC=1", "env",
+            ]
+        }
+        return try TestProgram(
+            path: "/bin/sh",
+            ["-c", "exec \"$@\" 2>>\"$relay_log\"", "sh"] + (wrong ?? [])
+                + [try Self.path("keychainctl"), "sync", "run"], environment: environment)
     }
 
-    func startRelay() throws { relay = try newRelay() }
-    func killRelay() { relay?.kill() }
+    func startRelay(clock: String? = nil) throws { relay = try newRelay(clock: clock) }
+
+    func killRelay() {
+        guard let relay else { return }
+        relay.kill()
+        // libfaketime leaves these files if its program is killed.
+        for name in ["faketime_shm_", "sem.faketime_sem_"] {
+            try? FileManager.default.removeItem(
+                atPath: "/dev/shm/\(name)\(relay.processIdentifier)")
+        }
+    }
+
     func suspendRelay() { relay?.send(SIGSTOP) }
     func resumeRelay() { relay?.send(SIGCONT) }
 
@@ -158,6 +174,12 @@ final class CircleMachine {
         try run(
             program: "/bin/bash", ["-c", command],
             variables: ["keychainctl": try Self.path("keychainctl")])
+    }
+
+    /// Starts `keychainctl`, for a test that writes its input while it runs.
+    func start(_ arguments: [String], input: Pipe) throws -> TestProgram {
+        try TestProgram(
+            path: try Self.path("keychainctl"), arguments, environment: environment, input: input)
     }
 
     private func run(
@@ -272,9 +294,9 @@ final class CircleMachine {
 }
 
 extension CircleMachine {
-    /// Runs a test with the machines of a new circle. Their services run, and their relays don't.
-    static func withCircle(
-        of names: String..., in cluster: EtcdCluster, _ user: EtcdCluster.User,
+    /// Runs a test with machines that are in no circle. Their services run.
+    static func withMachines(
+        _ names: [String], in cluster: EtcdCluster, _ user: EtcdCluster.User,
         _ test: ([CircleMachine]) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory
@@ -286,14 +308,24 @@ extension CircleMachine {
             try await machine.startService()
             machines.append(machine)
         }
-        try machines[0].require(["sync", "found", "--name", names[0]])
-        try machines[0].startRelay()
-        for machine in machines.dropFirst() {
-            let token = try machines[0].require(["sync", "token"]).text
-            try machine.require(["sync", "join", "--token-fd", "0"], input: token)
-        }
-        machines[0].killRelay()
         try await test(machines)
+    }
+
+    /// Runs a test with the machines of a new circle. Their services run, and their relays don't.
+    static func withCircle(
+        of names: String..., in cluster: EtcdCluster, _ user: EtcdCluster.User,
+        _ test: ([CircleMachine]) async throws -> Void
+    ) async throws {
+        try await withMachines(names, in: cluster, user) { machines in
+            try machines[0].require(["sync", "found", "--name", names[0]])
+            try machines[0].startRelay()
+            for machine in machines.dropFirst() {
+                let token = try machines[0].require(["sync", "token"]).text
+                try machine.require(["sync", "join", "--token-fd", "0"], input: token)
+            }
+            machines[0].killRelay()
+            try await test(machines)
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 // CircleModel: what the machines of a circle must agree on in the end.
 //   (1) An account that only one machine changes has its last acknowledged value, or that of a
 //       later change whose acknowledgement was lost, whatever the clocks say.
-//   (2) An account that several machines change has one of the versions that were written. A
-//       version that a machine is known to have had, or to have written, before it wrote another
-//       one isn't allowed.
+//   (2) An account that several machines change has one of the versions that were written. If a
+//       machine is known to have had or written a version before it wrote another one, the earlier
+//       version isn't allowed.
 //   (3) Deletions of an account are different versions, though all look alike. A machine without
 //       the item may have any of them. If it had a value before, it now has a deletion that it
 //       didn't have then.
@@ -15,18 +15,19 @@ struct CircleModel {
     private struct Version {
         /// `nil` stands for no item.
         let value: String?
-        /// The versions that it is later than.
+        /// The numbers of the versions that this version is later than.
         let earlier: Set<Int>
     }
 
     private struct Account {
         /// The first version stands for the state before all changes, without the item.
         var versions = [Version(value: nil, earlier: [])]
-        /// The versions that another one certainly supersedes.
+        /// The numbers of the versions that another version certainly supersedes.
         var superseded: Set<Int> = []
-        /// What each machine certainly has or had, and what is earlier than that.
+        /// For each machine, the numbers of the versions that it certainly has or had, and of all
+        /// versions that are earlier than those.
         var known: [Int: Set<Int>] = [:]
-        /// What each machine had last.
+        /// The value that each machine had last.
         var last: [Int: String] = [:]
 
         var allowed: Set<String?> {
@@ -59,8 +60,8 @@ struct CircleModel {
     ///   - account: The account.
     ///   - value: `nil` for a deletion.
     ///   - machine: The number of the machine.
-    ///   - seen: What the machine had before. `nil` if no other machine changes the account, so
-    ///     that the change replaces all before it.
+    ///   - seen: What the machine had before. `nil` if no other machine changes the account. The
+    ///     change then supersedes all earlier versions.
     mutating func note(
         _ account: String, _ value: String?, by machine: Int, insteadOf seen: String??
     ) {

@@ -30,8 +30,8 @@ import Testing
                 .change(1, "3", had: nil),
             ], ["3"]
         ),
-        // A deletion that the writer hasn't seen can win. A writer without the item may not have
-        // seen it: it never had the item, or deleted the item itself.
+        // A deletion that the writer hasn't seen can win. That the writer has no item doesn't show
+        // that it has seen the deletion: perhaps it never had the item, or deleted the item itself.
         (
             [
                 .change(0, "1", had: nil), .change(1, nil, had: "1"), .change(2, "2", had: nil),
@@ -56,13 +56,14 @@ import Testing
                 .change(0, nil, had: "1"), .change(1, "3", had: nil),
             ], [nil, "3"]
         ),
-        // A write is also later than what came before the version that its machine had.
+        // A write is later than the version that its machine had, and than all versions before
+        // that version.
         (
             [
                 .change(0, "1", had: nil), .change(0, "2", had: "1"), .change(1, "3", had: "2"),
             ], ["3"]
         ),
-        // A machine's own write that another one superseded can't return.
+        // A machine's own write that another machine's write superseded can't return.
         (
             [
                 .change(0, "1", had: nil), .change(1, "2", had: nil), .change(0, "3", had: "2"),

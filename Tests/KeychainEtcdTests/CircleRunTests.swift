@@ -7,6 +7,7 @@
 import EtcdTestSupport
 import Foundation
 import Glibc
+import KeychainEtcd
 import TestPrograms
 import Testing
 
@@ -81,6 +82,38 @@ extension `With etcd` {
                 try await one.waitUntilCurrent()
                 #expect(try one.values() == all)
                 #expect(try one.status().notices == [])
+            }
+        }
+    }
+
+    /// The watch can't show what etcd has compacted, so the relay has to read everything.
+    @Test func `a relay reads everything after a compaction of changes that its watch missed`()
+        async throws
+    {
+        try await EtcdCluster.with(nodes: 1, users: [Self.alice]) { cluster in
+            try await CircleMachine.withCircle(of: "one", "two", in: cluster, Self.alice) {
+                let (one, two) = ($0[0], $0[1])
+                try two.startRelay()
+                #expect(try one.set("a", "1").isDone)
+                try one.require(["sync", "status"])
+                try await two.wait(for: "a change by the watch") { try two.values() == ["a": "1"] }
+                try await two.links[0].cut()
+                #expect(try one.set("b", "2").isDone)
+                #expect(try one.set("a", "3").isDone)
+                try one.require(["sync", "status"])
+                let client = try EtcdClient(
+                    await cluster.configuration(prefix: Self.alice.prefix, user: Self.alice))
+                // The compaction is at the latest revision, which a key outside the circle has.
+                try await cluster.compact(try await client.putIfAbsent("other", [1]).revision)
+                await client.shutDown()
+                #expect(try two.values() == ["a": "1"])
+                try await two.links[0].restore()
+                let all = ["a": "3", "b": "2"]
+                try await two.wait(for: "the compacted changes") { try two.values() == all }
+                // The relay has never failed: only its watch was interrupted.
+                #expect(!two.relayLog.contains("warning"), Comment(rawValue: two.relayLog))
+                try await two.waitUntilCurrent()
+                #expect(try two.status().notices == [])
             }
         }
     }

@@ -11,7 +11,7 @@ import Testing
 
 extension `With etcd` {
     /// Saves an item, and expects that no item is lost, that the change waits, and that the status
-    /// and the log of the relay state the reason.
+    /// and the relay's log give the reason.
     private static func expectWaiting(
         _ machine: CircleMachine, _ account: String, _ before: [String: String],
         because reason: String
@@ -152,7 +152,7 @@ extension `With etcd` {
         #expect(try two.values() == ["a": "1", "b": "2"])
     }
 
-    @Test func `a cluster that was wiped is noticed, and no item is lost`() async throws {
+    @Test func `machines notice that their cluster was wiped, and lose no item`() async throws {
         try await EtcdCluster.with(nodes: 1, users: [Self.alice]) { cluster in
             try await CircleMachine.withCircle(of: "one", "two", in: cluster, Self.alice) {
                 #expect(try $0[0].set("a", "1").isDone)
@@ -177,7 +177,8 @@ extension `With etcd` {
         }
     }
 
-    @Test func `a cluster that was restored from an older backup is noticed, and no item is lost`()
+    @Test
+    func `machines notice that their cluster was restored from an older backup, and lose no item`()
         async throws
     {
         try await EtcdCluster.with(nodes: 1, users: [Self.alice]) { cluster in

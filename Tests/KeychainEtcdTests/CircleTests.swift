@@ -1,4 +1,4 @@
-// CircleTests: keychains of three machines, whose relays use etcd while nodes of it are killed and
+// CircleTests: keychains of three machines, whose relays use etcd while its nodes are killed and
 // suspended.
 
 #if Synchronization
@@ -73,6 +73,7 @@ extension `With etcd` {
                 #expect(status.notices == [])
                 #expect(status.waitingCount == 0)
             }
+            #expect(try await cluster.filesContain(Self.alice.prefix))
             #expect(try await cluster.filesContain("planted") == false)
         }
     }

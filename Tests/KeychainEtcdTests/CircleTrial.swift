@@ -1,7 +1,7 @@
 // CircleTrial: random changes on the machines of a circle, and failures that begin and end at
 // random.
-//   (1) All random choices of the trial come from the seed. Which node leads doesn't, and neither
-//       does the time that anything takes.
+//   (1) All random choices of the trial come from the seed. The seed determines neither which node
+//       leads nor how long anything takes.
 //   (2) At most one node of etcd fails at a time, so that the others keep the cluster available.
 
 #if Synchronization
@@ -53,9 +53,11 @@ struct CircleTrial {
         random = SeededGenerator(seed: seed)
     }
 
-    /// The offsets of the services' clocks from the right time. The nodes' certificates are valid
-    /// for two days from their creation, so the relays, which verify them, have the right time.
+    /// The offsets of the services' clocks from the right time.
     private static let clocks = ["-1000d", "-1d", "-10s", "+10s", "+1d", "+1000d"]
+    /// The offsets of the relays' clocks. The relays verify the nodes' certificates, which are valid for
+    /// two days from their creation.
+    private static let relayClocks = ["+10s", "+1d"]
 
     private mutating func any(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
 
@@ -73,7 +75,7 @@ struct CircleTrial {
         case 11:
             let clock = any(2) == 0 ? nil : Self.clocks[any(Self.clocks.count)]
             happened(clock == nil ? "service killed" : "service killed, clock wrong")
-            // Also while it is suspended.
+            // The service is killed even if it is suspended.
             try machine.killService()
             if troubles.remove(.suspendedService(index)) != nil {
                 happened("suspended service killed")
@@ -82,18 +84,19 @@ struct CircleTrial {
             if troubles.contains(.fullDisk(index)) { try await end(.fullDisk(index)) }
             try await machine.startService(clock: clock)
         case 12:
-            happened("relay killed")
+            let clock = any(2) == 0 ? nil : Self.relayClocks[any(Self.relayClocks.count)]
+            happened(clock == nil ? "relay killed" : "relay killed, clock wrong")
             machine.killRelay()
             if troubles.remove(.suspendedRelay(index)) != nil {
                 happened("suspended relay killed")
             }
-            try machine.startRelay()
+            try machine.startRelay(clock: clock)
         case 13:
             happened("connections reset")
             for link in machine.links { link.reset() }
         case 14..<17: try await begin(try await trouble(on: index))
         default:
-            // In the order of their names, since that of a set isn't repeatable.
+            // The failures are sorted by name, since the order of a set isn't repeatable.
             let all = troubles.sorted { "\($0)" < "\($1)" }
             if !all.isEmpty { try await end(all[any(all.count)]) }
         }
@@ -211,7 +214,7 @@ struct CircleTrial {
 
     // MARK: The result
 
-    /// Waits until all machines have the same items, which the model allows.
+    /// Waits until all machines have the same items, and the model allows those items.
     ///
     /// - Returns: The items.
     func agreement() async throws -> [String: String] {

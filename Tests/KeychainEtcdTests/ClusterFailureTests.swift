@@ -23,7 +23,7 @@ extension `With etcd` {
                 for writer in 0..<4 {
                     let client = try EtcdClient(await cluster.configuration())
                     group.addTask {
-                        // A writer that fails ends the wait for progress, and so the test.
+                        // A writer that fails ends the wait for progress, and thus the test.
                         defer { reporter.finish() }
                         var written: [EtcdKey: Int64] = [:]
                         for index in 0..<100 {
@@ -59,7 +59,7 @@ extension `With etcd` {
     }
 
     /// Each swap writes the next value of a counter. If a swap is made twice or reported wrongly,
-    /// the counts differ.
+    /// the counter's value, version or revision is wrong at the end.
     @Test func `a swap that a suspended leader didn't answer is carried out only once`()
         async throws
     {

@@ -162,8 +162,8 @@ import Testing
     }
 }
 
-/// The reason for which a call failed. `nil` if it succeeded, or failed with an error of another
-/// type than `EtcdFailure`.
+/// The reason why a call failed. `nil` if it succeeded, or failed with an error of another type
+/// than `EtcdFailure`.
 func reason(_ call: () async throws -> Void) async -> EtcdFailure.Reason? {
     do {
         try await call()

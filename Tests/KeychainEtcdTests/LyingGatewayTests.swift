@@ -1,6 +1,6 @@
 // LyingGatewayTests: machines of a circle whose gateway withholds, replays, forks, swaps, drops and
-// reorders. No keychain takes over anything wrong, and the status says what can be noticed. The
-// same lies, and more, are told without etcd's client by the tests of KeychainSynchronizer.
+// reorders. No keychain accepts anything wrong, and the status reports what can be noticed. The
+// tests of KeychainSynchronizer cover the same lies, and more, without etcd's client.
 
 #if Synchronization
 
@@ -81,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func `the status counts the entries that it withholds, and later ones are accepted`()
+    @Test
+    func `the status counts the entries that the gateway withholds, and later ones are accepted`()
         async throws
     {
         try await withCircle { circle in
@@ -95,7 +96,8 @@ import Testing
         }
     }
 
-    @Test func `if it withholds everything new, the age of the last sign of life shows it`()
+    @Test
+    func `if the gateway withholds everything new, the age of the last sign of life shows that`()
         async throws
     {
         try await withCircle { circle in
@@ -123,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `an earlier state that it replays replaces nothing`() async throws {
+    @Test func `an earlier state that the gateway replays replaces nothing`() async throws {
         try await withCircle { circle in
             let old = LyingGateway()
             circle.gateway.copyKeys(to: old)
@@ -139,14 +141,15 @@ import Testing
                 try await device.settle()
                 #expect(try device.values() == current)
             }
-            // Machine one misses entries of its own log. Machine two knows that they exist.
+            // Machine one notices that entries of its own log are missing. Machine two knows that
+            // these entries exist.
             #expect(try await circle.one.status().isOwnLogMissing)
             #expect(try await circle.two.status().machines.contains { $0.withheldCount > 0 })
             try await circle.expectAgreement(current)
         }
     }
 
-    @Test func `an earlier entry that it replays in the place of a later one isn't accepted`()
+    @Test func `an earlier entry that the gateway replays in place of a later one isn't accepted`()
         async throws
     {
         try await withCircle { circle in
@@ -168,7 +171,9 @@ import Testing
 
     /// The gateway swaps values within one log, and between the logs of two machines.
     @Test(arguments: [false, true])
-    func `values that it swaps aren't taken for others`(_ isBetweenLogs: Bool) async throws {
+    func `values that the gateway swaps aren't mistaken for one another`(
+        _ isBetweenLogs: Bool
+    ) async throws {
         try await withCircle { circle in
             let (one, two) = (circle.one, circle.two)
             let entries = try await circle.save(["3", "4"], by: one)
@@ -191,7 +196,8 @@ import Testing
         }
     }
 
-    @Test func `a write that it acknowledges and drops stays on its machine, and is reported`()
+    @Test
+    func `a write that the gateway acknowledges and drops stays on its machine, and is reported`()
         async throws
     {
         try await withCircle { circle in
@@ -211,7 +217,8 @@ import Testing
         }
     }
 
-    @Test func `keys that it reorders end the round with an error, and nothing is accepted`()
+    @Test
+    func `keys that the gateway reorders end the round with an error, and nothing is accepted`()
         async throws
     {
         try await withCircle { circle in
@@ -225,7 +232,9 @@ import Testing
 
     /// Each machine changes the membership on its own server, which doesn't show it the other's
     /// change.
-    @Test func `two histories that it shows are never merged, and are reported`() async throws {
+    @Test func `two histories that the gateway shows are never merged, and are reported`()
+        async throws
+    {
         try await withCircle { circle in
             let (one, two) = (circle.one, circle.two)
             circle.gateway.copyKeys(to: circle.fork)
@@ -245,7 +254,7 @@ import Testing
             let values = [try one.values(), try two.values()]
             #expect(values == [["a": "3", "b": "2"], ["a": "1", "b": "4"]])
 
-            // Then it shows each machine the other one's history.
+            // Now each machine is shown the other one's history.
             for (device, store) in [(one, circle.forkStore), (two, circle.store)] {
                 let names = try await device.status().machines.map(\.name)
                 try device.restart()
@@ -253,8 +262,9 @@ import Testing
                 let status = try await device.status()
                 #expect(status.machines.map(\.name) == names)
                 #expect(status.isOwnLogMissing, "\(device.name): \(status)")
-                // Only the second history has further changes of the membership, so that machine
-                // one sees that they don't follow the last change it knows.
+                // The second history has one more change of the membership than the first. Machine
+                // one sees that this change doesn't follow the last one that it knows. Machine two
+                // sees no further change.
                 #expect(
                     status.notices.contains { $0.contains("a different history than before") }
                         == (device.name == "one"), "\(status)")

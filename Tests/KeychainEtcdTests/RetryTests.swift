@@ -83,12 +83,12 @@ import Testing
                 let stranger = try standInClient([servers[0].endpoint], others)
                 #expect(await reason { _ = try await stranger.get("k") } == .untrusted)
             }
-            // Each try has a connection of its own.
+            // Each try opens a new connection.
             #expect(servers[0].connectionCount == before + 2)
         }
     }
 
-    @Test func `a server that rejects each write for no stated reason isn't asked for ever`()
+    @Test func `a server that rejects each write without stating a reason isn't asked endlessly`()
         async throws
     {
         try await StandInServer.with([{ _ in Self.failed([[]]) }]) { servers, files in
@@ -133,7 +133,10 @@ import Testing
 
     // MARK: Authentication
 
-    @Test func `concurrent requests with a rejected token authenticate again once`() async throws {
+    @Test
+    func `if concurrent requests have a rejected token, the client authenticates again only once`()
+        async throws
+    {
         let script: StandInServer.Script = { request in
             if request.path.hasSuffix("authenticate") {
                 return .answer(200, #"{\#(Wire.header),"token":"t\#(request.index)"}"#)

@@ -5,9 +5,9 @@
 //       and the service end with the test's process.
 //       The shell is bash, because `wait` of smaller shells needs SIGCHLD, which is blocked in
 //       Foundation's threads and therefore in their child processes.
-//   (2) libfaketime makes the service's clock wrong. Its monotonic clock stays right.
-//       In the first program that loads it, libfaketime moves the environment, and Swift then finds
-//       no arguments. Therefore the first program is `env`.
+//   (2) libfaketime makes the service's clock wrong, except the monotonic clock, which stays right.
+//       In the first program that loads libfaketime, it moves the environment in memory, and a
+//       Swift program then can't find its arguments. Therefore the first program is `env`.
 
 #if Synchronization
 
@@ -44,7 +44,7 @@ final class ServiceHost {
         kill_service() {
             [ -n "$service" ] || return
             { kill -KILL "$service"; wait "$service"; } 2>/dev/null
-            # What libfaketime leaves of a program that is killed.
+            # The files that libfaketime leaves behind when a program is killed.
             rm -f "/dev/shm/faketime_shm_$service" "/dev/shm/sem.faketime_sem_$service"
             service=
         }
@@ -72,8 +72,9 @@ final class ServiceHost {
         kill_service
         """
 
-    /// Sends an order to the shell, and waits until it is carried out. The order `start` is carried
-    /// out once the service's process runs, before the service answers.
+    /// Sends an order to the shell, and waits until the order is carried out. The order `start`
+    /// counts as carried out once the service's process runs, even if the service doesn't answer
+    /// requests yet.
     ///
     /// - Throws: ``CircleMachine/Failure`` if the order fails.
     func order(_ order: String) throws {
@@ -91,7 +92,7 @@ final class ServiceHost {
     /// The path of libfaketime, which makes the clock of a program wrong.
     ///
     /// - Throws: ``MissingProgram``.
-    private static func library() throws -> String {
+    static func library() throws -> String {
         let folders = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
         let paths = folders.map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }
         guard let path = paths.first(where: FileManager.default.fileExists(atPath:)) else {

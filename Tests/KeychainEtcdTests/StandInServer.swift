@@ -193,7 +193,7 @@ enum Wire {
 
     static let invalidToken = refusal(401, 16, "etcdserver: invalid auth token")
 
-    /// One message of a watch, in a line.
+    /// One message of a watch, as one line.
     static func watch(_ fields: String) -> String { #"{"result":{\#(header)\#(fields)}}"# + "\n" }
 
     static func events(_ pairs: [String], fragment: Bool = false) -> String {
@@ -202,7 +202,8 @@ enum Wire {
     }
 }
 
-/// A client of stand-in servers, which doesn't pause between rounds.
+/// A client of stand-in servers. The client doesn't pause between rounds: after all servers have
+/// failed, it tries them again at once.
 func standInClient(
     _ endpoints: [String], _ certificates: TestCertificates, user: EtcdConfiguration.User? = nil,
     try limit: Duration = .seconds(20), overall: Duration = .seconds(60),
@@ -211,7 +212,7 @@ func standInClient(
     var timing = EtcdTiming()
     (timing.tryDeadline, timing.overallDeadline) = (limit, overall)
     timing.watchCheckInterval = watchCheck ?? .seconds(3600)
-    // Pauses between rounds are left out; the check of a watch waits for its time.
+    // The client pauses only before it checks a watch, not between rounds.
     timing.pause = { length in
         if length >= .seconds(3600) || length == watchCheck { try await Task.sleep(for: length) }
     }

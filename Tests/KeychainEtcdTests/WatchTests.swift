@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// After each message there is a connection with a valid event.
+    /// One connection sends the message, and the next connection sends a valid event.
     @Test(arguments: [
         Wire.events([Wire.pair("other/k", "v", revision: 6)]), Wire.events([Self.put(4)]),
         Wire.watch(#","canceled":true,"compact_revision":"5""#), "{}\n", "garbage\n",
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func `a watch without the right to its keys fails`() async throws {
+    @Test func `a watch fails if its user has no right to read its keys`() async throws {
         try await StandInServer.with([
             { _ in Wire.refusal(403, 7, "etcdserver: permission denied") }
         ]) {

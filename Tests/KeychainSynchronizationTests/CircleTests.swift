@@ -89,7 +89,7 @@ import Testing
         try a.set("before", "1")
         try c.set("of the removed", "2")
         try converge(a, b, c)
-        // Of this entry, the removed machine reads nothing before its removal.
+        // The third machine reads this entry only after its removal.
         try b.set("unread", "0")
         #expect(try b.append())
         try a.read()
@@ -103,8 +103,9 @@ import Testing
         try converge(a, b)
         let epoch = a.replica.circle.roster.epoch
         #expect(epoch == 1)
-        // The removed machine keeps its items and the keys of epoch 0, and gets no others. These
-        // keys open what the others wrote before, as long as the server has it.
+        // The removed machine keeps its items and the keys of epoch 0, and gets no other keys. The
+        // keys of epoch 0 open what other machines wrote before they knew of the removal, as long
+        // as the server has it.
         try c.read()
         #expect(c.values == ["before": "altered", "of the removed": "2", "unread": "0"])
         #expect(c.replica.groupKeys.values.allSatisfy { $0.epoch == 0 })
@@ -112,8 +113,8 @@ import Testing
         #expect(
             a.values == ["before": "1", "of the removed": "2", "unread": "0", "after": "3"])
         #expect(b.values == a.values)
-        // Once the removed machine's log is retired, it can be deleted: other logs contain those of
-        // its versions that count.
+        // Once the removed machine's log is retired, the log can be deleted: its versions that
+        // count are also in other logs.
         var retirement = a.replica.retirement(of: c.id)
         while retirement == nil {
             try a.exchange()
@@ -154,7 +155,8 @@ import Testing
         for (change, keys) in [
             (addition, stranger), (addition, b.replica.keys),
             (.remove(a.replica.closing(of: a.id)), b.replica.keys),
-            // A removal names how far each log counts. This machine must not decide that.
+            // A removal names how far each log counts. A machine with only some groups must not
+            // decide that.
             (.remove(b.replica.closing(of: b.id)), b.replica.keys),
             (.remove(a.replica.closing(of: stranger.id)), a.replica.keys),
             (.suspend(a.replica.closing(of: stranger.id)), a.replica.keys),

@@ -10,7 +10,7 @@ import Testing
 @Suite struct GrantTests {
     private let server = TestServer()
 
-    /// A machine that has nothing but its private keys, and has read everything.
+    /// A machine that began with nothing but its private keys, and has then read everything.
     private func reader(_ keys: MachineKeys) throws -> TestMachine {
         let reader = TestMachine(Replica(keys, try server.circle()), server)
         let own = server.logs[keys.id] ?? [:]
@@ -62,7 +62,7 @@ import Testing
         let grant = try KeyGrant(
             content, to: c.replica.keys.description, from: b.id, in: own.frame.circle)
         server.append(try LogEntry(own.frame, [.grant(grant)], by: b.replica.keys))
-        // The newcomer reads this before anything by the founder.
+        // The newcomer reads this grant before anything that the founder wrote.
         try c.read(b.id)
         #expect(c.replica.circleKey == nil)
         #expect(c.replica.groupKeys.isEmpty)
@@ -89,8 +89,8 @@ import Testing
         #expect(try Circle(founding: other).id != a.replica.circle.id)
     }
 
-    /// Three machines. The second one has the group "web" only, and appends an entry with the parts
-    /// that `parts` returns instead of its next entry. The third one reads that entry.
+    /// Three machines. The second one has only the group "web". Instead of its next entry, it
+    /// appends an entry with the parts that `parts` returns. The third machine reads that entry.
     ///
     /// - Returns: The second machine and the third.
     private func threeMachines(
@@ -110,7 +110,7 @@ import Testing
         return (b, c)
     }
 
-    @Test func `of the keys in a grant, only those that its sender may give are accepted`() throws {
+    @Test func `only the keys that the sender may give are accepted from a grant`() throws {
         var good: GroupKey?
         let (_, c) = try threeMachines { b, frame, c in
             let key = { (epoch: UInt64, group: String) in
@@ -118,8 +118,8 @@ import Testing
             }
             let right = key(0, "web")
             good = right
-            // The first key is of an epoch that hasn't begun, the last one of a group that isn't in
-            // the sender's scope.
+            // The first key belongs to an epoch that hasn't begun, and the last key to a group that
+            // isn't in the sender's scope.
             let content = KeyGrant.Content(
                 circleKey: try #require(b.replica.circleKey),
                 groupKeys: [key(1, "web"), right, key(0, "other")])
@@ -181,7 +181,7 @@ import Testing
 
     /// The machine that made the key did so before it knew of the machine with some groups, and has
     /// been away since then.
-    @Test func `a machine with some groups gets a key that it needs from any other machine`()
+    @Test func `a machine with some groups gets a key from a machine that didn't make the key`()
         throws
     {
         let a = try TestMachine.founder(server)

@@ -12,9 +12,9 @@ import Testing
 
     /// Why the second machine may have missed a deletion.
     enum Absence: CaseIterable {
-        /// The first machine has suspended it.
+        /// The first machine has suspended the second one.
         case suspension
-        /// Its keychain is an older copy of itself.
+        /// The second machine uses an older copy of its keychain.
         case olderCopy
     }
 
@@ -91,7 +91,7 @@ import Testing
         #expect(isPending(on: two))
     }
 
-    @Test func `an older copy of a keychain doesn't bring back what it had deleted`() throws {
+    @Test func `an older copy of a keychain doesn't bring back an item deleted later`() throws {
         let one = try TestMachine.founder(server)
         try one.set("a", "1")
         try one.exchange()

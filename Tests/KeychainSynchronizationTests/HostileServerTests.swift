@@ -39,7 +39,9 @@ import Testing
         }
     }
 
-    @Test func `a late entry from a gap is refused, but not reported as a fork`() throws {
+    @Test func `a skipped entry that is shown later is refused, but not reported as a fork`()
+        throws
+    {
         let late = try entries(of: a, 3)
         b.replica.skip(a.id, to: late[2].index)
         #expect(failure(late[1], by: b) != nil)
@@ -256,7 +258,8 @@ import Testing
         #expect(c.replica.withheld.isEmpty)
     }
 
-    /// A session before has read the membership log, and not the entries that the log names.
+    /// An earlier session has read the membership log, but not the entries that the membership log
+    /// names.
     @Test(arguments: [false, true])
     func `a new session notices if logs are shorter than when a machine was removed or suspended`(
         isRemoval: Bool

@@ -27,8 +27,8 @@ import Testing
         #expect(Joining.text(of: 42) == "000 042")
     }
 
-    /// Whether an attacker between both sides, which replaces the joiner's keys, makes them show
-    /// the same digits.
+    /// Whether a man in the middle who replaces the joiner's keys can make both sides show the same
+    /// digits.
     private func isDeceived(attempt: UInt64) throws -> Bool {
         func nonce(_ name: UInt8) -> [UInt8] {
             Fingerprint.sha256(of: [name, UInt8(attempt >> 8), UInt8(attempt & 255)])
@@ -61,7 +61,7 @@ import Testing
         var desk = JoinDesk(member: member.id)
         for attempt: UInt8 in 0..<20 {
             var joiner = Joiner(joiner.description, circle: circle.id)
-            // The attacker knows the joiner's keys and nonce first.
+            // The attacker learns the joiner's keys and nonce first.
             let challenge = Joining.Challenge(
                 commitment: joiner.commitment, member: member.id, head: circle.head,
                 nonce: [UInt8](repeating: attempt, count: 32))
@@ -77,7 +77,7 @@ import Testing
             }
             #expect(found)
         }
-        // The member accepts no opening that was not committed to.
+        // The member accepts only an opening that matches its commitment.
         #expect(throws: SynchronizationFailure.self) {
             try desk.take(
                 Joining.Opening(
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a commitment that failed is not answered again, and none is after three failures`()
+    @Test func `a failed commitment isn't answered again, nor any commitment after three failures`()
         throws
     {
         var desk = JoinDesk(member: member.id)
@@ -151,7 +151,7 @@ import Testing
 
     // MARK: Tokens
 
-    @Test func `a token can be used once, until it expires, by a machine that has it`() throws {
+    @Test func `a token can be used once, before it expires, by a machine that has it`() throws {
         let token = try JoinToken(for: .all, expires: 1000, in: circle, by: member)
         let read = try #require(JoinToken(decoding: Array(token.bytes.data)))
         let request = try read.request(for: joiner.description)
@@ -171,8 +171,8 @@ import Testing
                         sealedName: [], heads: [:])),
                 after: circle.head, in: circle.id, created: 0, by: member)
         }
-        // A member that hasn't read the membership entry that a token refers to refuses the token,
-        // but reports a gap, not a forgery.
+        // If a member hasn't read the membership entry to which a token refers, it refuses the
+        // token, but reports a gap instead of a forgery.
         var grown = circle
         try grown.append(entry(joiner, after: grown))
         let later = try JoinToken(for: .all, expires: 1000, in: grown, by: member)

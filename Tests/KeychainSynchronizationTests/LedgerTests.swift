@@ -24,7 +24,7 @@ import Testing
     }
 
     /// A circle of two machines. A third one was removed, and the signer of the removal had read
-    /// only the first entry of this machine's log, and none of the other machine's.
+    /// only the first entry of the log of `me`, and no entry of the log of `other`.
     private func roster() -> Roster {
         var roster = Roster(founder: me)
         let removed = MachineID(Bytes16(high: 0, low: 3))
@@ -34,7 +34,7 @@ import Testing
         return roster
     }
 
-    @Test func `the first needed entry doesn't decrease after an entry that is void`() throws {
+    @Test func `the index of the first needed entry doesn't decrease after a void entry`() throws {
         var ledger = Ledger(me: me, roster: roster())
         // The second entry, which is void, made the first one unneeded.
         _ = ledger.take(entry(me, 1, known: 3, [name: stamp(1)]))
@@ -109,9 +109,9 @@ import Testing
         #expect(ledger.isWorthCompacting)
     }
 
-    /// The third machine copied the removed machine's log into its own, and retired it. The server
-    /// hid the copies from the machine that later removed the third one. So the copies are void,
-    /// and the retired log, which is gone, counts again.
+    /// The third machine copied the removed machine's log into its own, and retired the removed
+    /// machine's log. The server hid the copies from the machine that later removed the third one.
+    /// So the copies are void, and the retired log, which is gone, counts again.
     @Test func `an item isn't deleted if a log that counts again is gone`() {
         let third = MachineID(Bytes16(high: 0, low: 4))
         let fourth = MachineID(Bytes16(high: 0, low: 5))
@@ -158,7 +158,8 @@ import Testing
         _ = roster.apply(.suspend(other, [other: 2]), at: 5)
         _ = roster.apply(.retire(other, [other: 2, me: 1], signer: me), at: 6)
         #expect(roster.standing(of: other, at: 1, knowing: 4) == .retired)
-        // This entry was written without knowledge of the removal, whose signer had not read it.
+        // This entry's writer didn't know of the removal, and the removal's signer had not read the
+        // entry.
         #expect(roster.standing(of: other, at: 2, knowing: 3) == .void)
     }
 
@@ -177,10 +178,11 @@ import Testing
         for (writer, index) in [(other, 1), (third, 5)] as [(MachineID, UInt64)] {
             #expect(roster.standing(of: writer, at: index, knowing: 4) == .retired)
         }
-        // The signer of this removal has read all copies.
+        // The signer of this suspension has read all copies.
         _ = roster.apply(.suspend(fourth, [fourth: 3]), at: 9)
         #expect(roster.lapseCount == 0)
-        // The signer of this one has read neither the third machine's copies nor the fourth one's.
+        // The signer of this removal has read neither the third machine's copies nor the fourth
+        // one's.
         _ = roster.apply(.remove(fourth, [me: 9, other: 1, third: 4, fourth: 2]), at: 10)
         #expect(roster.lapseCount == 2)
         #expect(roster.standing(of: other, at: 1, knowing: 4) == .counts)
@@ -213,13 +215,13 @@ import Testing
         }
         #expect(roster.isRetired(other) && !ledger.isCopied(other))
         _ = ledger.take(entry(third, 1, known: 5, [name: stamp(1)]))
-        // Nothing has to be read in this entry, but the retirement names it.
+        // This entry has no versions, but the retirement names it.
         _ = ledger.take(entry(third, 2, known: 5))
         acknowledge(fourth, 1, [third: 2])
         #expect(!ledger.isCopied(other))
         ledger.append(try #require(ledger.plan(compacts: false)), knowing: 6)
         #expect(ledger.isCopied(other))
-        // A removal that names the copies. Then the copies are retired, too, and deleted.
+        // A removal names the copies. Then the log with the copies is retired too, and deleted.
         _ = roster.apply(.remove(third, [me: 1, third: 2, fourth: 1]), at: 7)
         _ = roster.apply(.retire(third, [third: 2, fourth: 2], signer: fourth), at: 8)
         ledger = Ledger(me: me, roster: roster)
@@ -231,9 +233,11 @@ import Testing
         #expect(ledger.plan(compacts: false) == nil)
     }
 
-    /// This machine was suspended, has only now stored an entry that repeats its older one, and
-    /// can't append the item again. The third machine hasn't acknowledged the copy.
-    @Test func `a void entry stays while only it and a copy that may become void have an item`()
+    /// This machine was suspended. Its second entry, which repeats the first one, was stored only
+    /// after that, so this entry is void. The machine can't append the item again, and the third
+    /// machine hasn't acknowledged the copy.
+    @Test
+    func `a void entry stays while its item is otherwise only in a copy that may become void`()
         throws
     {
         let (third, second) = (MachineID(Bytes16(high: 0, low: 3)), Bytes16(high: 0, low: 8))
@@ -326,7 +330,7 @@ import Testing
         _ = roster.apply(.remove(other, [other: 6, third: 4, fourth: 3]), at: 7)
         _ = roster.apply(.retire(other, [other: 6, third: 4, fourth: 3], signer: fourth), at: 8)
         #expect(roster.standing(of: other, at: 3, knowing: 4) == .retired)
-        // The second retirement's signer hasn't copied what the first one's had.
+        // The signer of the second retirement hasn't copied what the signer of the first one had.
         _ = roster.apply(.remove(third, [other: 6, third: 3, fourth: 3]), at: 9)
         #expect(roster.standing(of: other, at: 3, knowing: 4) == .counts)
         #expect(roster.lapseCount == 2)

@@ -48,7 +48,7 @@ import Testing
         [.write2, .exchange2, .exchange1, .exchange3],
         [.write3, .exchange3, .exchange1, .exchange2],
     ])
-    func `no five events after an item reached all machines break a synchronization rule`(
+    func `after an item has reached all machines, no five events break a synchronization rule`(
         _ start: [World.Event]
     ) {
         search(start, depth: 5, outcomes: 90_000)
@@ -58,13 +58,13 @@ import Testing
         [World.Event.write1, .exchange1, .exchange2, .exchange3],
         [.write3, .exchange3, .exchange1, .exchange2],
     ])
-    func `no four events, restarts among them, after an item reached all machines break a rule`(
+    func `after an item has reached all machines, no four events, including restarts, break a rule`(
         _ start: [World.Event]
     ) {
         search(start, depth: 4, outcomes: 8_000, World.Event.withRestarts)
     }
 
-    /// A search that looks at no more than `outcomes` states fails.
+    /// The test fails unless the search checks more than `outcomes` states.
     private func search(
         _ start: [World.Event], depth: Int, outcomes: Int,
         _ possible: [World.Event] = World.Event.withoutRestarts

@@ -109,7 +109,7 @@ import Testing
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         try converge(a, b)
-        // The names of the items, which are in no order, don't tell when they were written.
+        // The order of the items' names has nothing to do with when the items were written.
         var batches: [(index: UInt64, names: Set<Bytes16>)] = []
         for batch in 0..<3 {
             let before = Set(a.items.keys)
@@ -183,7 +183,8 @@ import Testing
         }
         #expect(a.replica.firstNeeded == place)
         #expect(b.values == ["one": "1", "two": "1", "three": "8"])
-        // That entry stays, without the versions after it being appended again and again.
+        // The entry with that item stays, but the versions after it aren't appended again and
+        // again.
         #expect(versions(try entries()).count < 12)
         // A later version takes the place of the one that can't be loaded.
         b.clock = a.clock

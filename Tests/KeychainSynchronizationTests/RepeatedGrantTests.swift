@@ -92,7 +92,8 @@ import Testing
         let after = try granted(by: a)
         #expect(Set(after.keys) == Set(before.keys).subtracting([b.id]))
         for (machine, keys) in after { #expect(keys.isSuperset(of: before[machine] ?? [])) }
-        // The next time, the log is shortened beyond the repeated grants.
+        // When the log is shortened the next time, the first entry with repeated grants is dropped,
+        // and its grants are repeated again.
         let next = a.replica.firstNeeded
         try a.set("0", "2")
         #expect(try appendAll(a) < 8)

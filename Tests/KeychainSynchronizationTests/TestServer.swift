@@ -1,4 +1,4 @@
-// TestServer: a server in memory that a test can make lie, and machines that use it.
+// TestServer: an in-memory server, whose records a test can change, and machines that use it.
 
 import Foundation
 import KeychainCore

@@ -37,7 +37,7 @@ import Testing
         _ device: Device, _ store: (any RecordStore)? = nil, limit: Int64 = Self.limit
     ) async throws {
         let relay = device.relay(through: store ?? server, absenceLimit: limit)
-        // Several times: a machine suspends at most one other each time.
+        // Several exchanges, because a machine suspends at most one other machine in each.
         for _ in 0..<3 { try await relay.settle() }
     }
 
@@ -102,9 +102,9 @@ import Testing
         #expect(suspensionCount == 1)
     }
 
-    /// The machine has also missed entries, so that it takes other items that no log contains for
+    /// The machine has also missed entries. So it treats all other items that no log contains as
     /// deleted.
-    @Test func `what a machine wrote while it was away is sent by the process that returns`()
+    @Test func `a machine that returns as a new process sends what it wrote while it was away`()
         async throws
     {
         let (one, two, three) = try await devices()
@@ -185,8 +185,8 @@ import Testing
     // MARK: Turns
 
     /// Five members in the order of their identifiers. `limited` has only some groups, and the
-    /// others have all. The test doesn't let `gone` and `absent` exchange. All have read
-    /// everything, and all clocks show the same time.
+    /// others have all. All have read everything, and all clocks show the same time. From then on,
+    /// the test doesn't let `gone` and `absent` exchange.
     private func ordered() async throws -> (
         limited: Device, gone: Device, first: Device, second: Device, absent: Device
     ) {
@@ -215,7 +215,7 @@ import Testing
     func `members take turns at suspending other machines, an hour apart`(turn: Int) async throws {
         let (limited, gone, first, second, absent) = try await ordered()
         let end = absent.clock.now + Double(Self.limit) / 1000
-        // They hear of each other, so that none of them is away itself.
+        // These machines exchange, so that none of them seems to be away.
         for device in [limited, first, second, first] {
             device.clock.now = end - 1
             try await settle(device)
@@ -263,7 +263,7 @@ import Testing
         try four.set("b", "2")
         for device in [four, two, three] { try await settle(device) }
         #expect(try two.values() == ["a": "1", "b": "2"])
-        // The keys were given once.
+        // The keys were granted once.
         let given = try server.records.filter { $0.key.contains("/l/") }
             .flatMap { try LogEntry(decoding: $0.value).parts }
             .count {
@@ -288,7 +288,7 @@ import Testing
     {
         let (one, two, three) = try await devices()
         let before = try await keys(of: three)
-        // An hour later, so that its signed head tells of the entry.
+        // An hour later, machine three signs its head again, and the head includes the new entry.
         three.clock.now += 3600
         try three.set("b", "2")
         try await settle(three)
@@ -316,7 +316,7 @@ import Testing
         try three.set("b", "3")
         try await settle(three)
         #expect(try await three.status().waitingCount == 0)
-        // The others see neither its entry nor a head that tells of it.
+        // The others see neither machine three's entry nor a head that includes the entry.
         let hidden = Set(try await keys(of: three)).subtracting(before)
         let head = try #require(before.first { $0.contains("/h/") })
         #expect(!hidden.isEmpty)
@@ -336,7 +336,7 @@ import Testing
         }
     }
 
-    /// The machines that carried out the deletion have dropped it from their logs, and not from
+    /// The machines that carried out the deletion have dropped it from their logs, but not from
     /// their keychains.
     @Test(arguments: [false, true])
     func `an absent machine's change overrides a dropped deletion only if the change is later`(

@@ -43,7 +43,7 @@ extension MemoryStore {
 }
 
 extension MemoryStore {
-    /// Two devices. A round reads the logs in the order of their machines' identifiers.
+    /// Two devices in the order of their machines' identifiers. A round reads logs in this order.
     func devicesInOrder() async throws -> (Device, Device) {
         var pair: [(id: MachineID, device: Device)] = []
         for name in ["x", "y"] {
@@ -72,8 +72,8 @@ extension MemoryStore {
         return circle
     }
 
-    /// Lets a machine leave. Another one, `copier`, then copies its log and retires it, which is
-    /// the last thing that `copier` stores.
+    /// Lets a machine leave. Another one, `copier`, then copies that machine's log and retires it.
+    /// The retirement is the last thing that `copier` stores.
     func leave(_ device: Device, copiedBy copier: Device) async throws {
         try await device.signRemoval(of: device)
         for _ in 0..<3 { try await device.settle() }
@@ -85,7 +85,8 @@ extension MemoryStore {
     }
 
     /// Suspends a machine that is away. `copier` copies its log and retires it. `late` isn't
-    /// suspended, and reads none of that; with `isRemoving`, it has signed the removal of `copier`.
+    /// suspended, but reads neither the copies nor the retirement. With `isRemoving`, `late` has
+    /// signed the removal of `copier` before.
     func suspend(
         _ absent: Device, copiedBy copier: Device, unreadBy late: Device, isRemoving: Bool = true
     ) async throws {
@@ -148,7 +149,8 @@ extension Device {
         for _ in 0..<3 { try await relay.settle() }
     }
 
-    /// Deletes an item, and writes to "b" until its log doesn't have the deletion any more.
+    /// Deletes an item, and writes to "b" until this machine's log doesn't have the deletion any
+    /// more.
     /// - Returns: A new machine of the circle, which doesn't get the tombstone. Once the machine
     ///   that deleted the item is removed, no machine of the circle has the tombstone.
     func deleteForGood(_ account: String, on server: MemoryStore) async throws -> Device {

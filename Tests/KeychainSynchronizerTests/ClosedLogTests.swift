@@ -62,7 +62,7 @@ import Testing
 
     enum Departure: CaseIterable { case madeLocal, deletedWithoutTombstone }
 
-    /// The machine's log has the item only in an entry that becomes void.
+    /// The writer's log has the item only in an entry that becomes void.
     @Test(arguments: Departure.allCases)
     func `other machines keep an item that its writer doesn't have any more`(
         _ departure: Departure
@@ -89,7 +89,7 @@ import Testing
     /// A machine copies an absent machine's item into its own log, and retires that machine's log,
     /// while another machine removes the copying one.
     @Test(arguments: [false, true])
-    func `an item stays although the machine that retired its log is removed`(
+    func `an item stays although the machine that copied it into its own log is removed`(
         isSuspended: Bool
     ) async throws {
         let devices = try await server.circle("one", "two", "three", "four")
@@ -194,7 +194,8 @@ import Testing
     }
 
     /// The entry that confirms that skipped ones aren't needed is void.
-    @Test func `a removed machine's log is retired although it was cut in the middle`()
+    @Test
+    func `a log is retired although its machine was removed while it appended its items again`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three", "four")
@@ -207,8 +208,8 @@ import Testing
         try await one.remove(devices[3])
         let removed = Hexadecimal.text(try await two.id().bytes)
         try await one.signRemoval(of: two)
-        // The machine appends its items again, and loses the server before all entries are deleted
-        // that aren't needed any more.
+        // The machine appends its items again, and loses the server before it has deleted all
+        // entries that aren't needed any more.
         let (created, deleted) = (Counter(), Counter())
         let interrupted = HookedStore(server) { request in
             if deleted.value > 0 { throw HookedStore.Lost() }
@@ -234,7 +235,7 @@ import Testing
 
     /// After the removal no log contains the item, and entries that a present machine hasn't read
     /// are gone.
-    @Test func `a machine that was suspended by mistake before takes no such item for deleted`()
+    @Test func `an item in no log stays on a machine that was once suspended by mistake`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -261,8 +262,8 @@ import Testing
     }
 
     /// A machine copies a suspended machine's item, and retires that machine's log. A third
-    /// machine, which has read neither entry with the item, then removes the copying machine, or
-    /// first another one.
+    /// machine, which has read neither entry with the item, then removes the copying machine, in
+    /// one case only after it has removed another one.
     @Test(arguments: [false, true])
     func `a suspended machine's item stays, although the only copy of it is void`(
         removesOther: Bool
@@ -318,7 +319,8 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    /// The session learns of the suspension before the entries that were appended after it.
+    /// The session reads the suspension before it reads the entries that were appended after the
+    /// suspension.
     @Test func `an item that was deleted during a suspension stays deleted without a restart`()
         async throws
     {
@@ -347,7 +349,7 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    @Test func `a removal that waited for a restart deletes nothing of other machines`()
+    @Test func `a removal that waited for a restart deletes no items of other machines`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -392,7 +394,7 @@ import Testing
     /// The log keeps the entry with the item that doesn't travel any more, and all later entries,
     /// until the next session of the same machine has read the version in that entry.
     @Test(arguments: [false, true])
-    func `a machine that has made an item local doesn't keep others from deleting an item`(
+    func `a machine that has made an item local doesn't keep others from deleting another item`(
         withRemoval: Bool
     ) async throws {
         let devices = try await server.circle("one", "two", "three", "four")

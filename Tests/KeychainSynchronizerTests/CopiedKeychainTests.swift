@@ -15,8 +15,8 @@ import Testing
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "copied-\(UUID().uuidString)").path
 
-    /// Only a change of the membership shows the copy that the log of its machine has entries that
-    /// it hasn't read.
+    /// The copy learns only from a change of the membership that its machine's log has entries that
+    /// the copy hasn't read.
     @Test func `a copy that only reads follows changes of the membership after 5 minutes`()
         async throws
     {

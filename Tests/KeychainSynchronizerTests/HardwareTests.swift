@@ -11,12 +11,14 @@ import Testing
 @Suite struct `A machine with a chip` {
     private let server = MemoryStore()
 
-    @Test func `it signs with a key in the chip, and sends nothing without it`() async throws {
+    @Test func `it signs with a key in the chip, and sends nothing without the chip`()
+        async throws
+    {
         let chip = SimulatedSecureEnclave()
         let (one, two) = (
             try Device("one", server, hardware: chip), try Device("two", server)
         )
-        // It signs the founding of the circle, an addition, entries, grants and heads.
+        // The machine signs the founding of the circle, an addition, entries, grants and heads.
         try await one.found()
         try await one.add(two)
         try one.set("a", "1")

@@ -77,8 +77,9 @@ final class HookedStore: RecordStore {
     }
 }
 
-/// A server that refuses to store challenges: it claims each time that it stores another one
-/// already. `challenges` are the first ten; further ones fail as if it couldn't be reached.
+/// A server that refuses to store challenges: it claims each time that there is another record
+/// already. `challenges` are the first ten. Further ones fail as if the server
+/// couldn't be reached.
 final class OccupiedStore: RecordStore {
     private let server: MemoryStore
     private let taken = Mutex<[[UInt8]]>([])

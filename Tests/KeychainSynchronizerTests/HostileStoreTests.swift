@@ -1,6 +1,6 @@
 // HostileStoreTests: a server that alters, moves, withholds, loses and replays records, or has
-// wrong ones of other clients. No keychain takes over anything wrong, and the status reports
-// invalid signatures, withheld entries and the loss of entries of the machine's own log.
+// wrong ones of other clients. No keychain accepts anything wrong, and the status reports invalid
+// signatures, withheld entries and the loss of entries of the machine's own log.
 
 import Foundation
 import KeychainCore
@@ -235,7 +235,7 @@ import Testing
         server.records[key] = nil
         try one.restart()
         try one.set("b", "4")
-        // The next session gets no answer either at first.
+        // At first, the next session gets no answer either.
         server.leaveUnanswered(1)
         await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
         #expect(server.records[key] == entry)
@@ -332,17 +332,18 @@ import Testing
         #expect(try one.values() == ["a": "3", "b": "2"])
     }
 
-    /// An entry in the place of the next one of machine two's log.
+    /// A wrong entry in the place of the next entry of machine two's log.
     enum WrongEntry: CaseIterable {
         /// It refers to an entry of the membership log that doesn't exist.
         case laterMembership
         case laterIndex, unknownWriter
-        /// It is machine one's last entry, or one that claims to be a later one of machine one.
+        /// It is the last entry of machine one, which reads the log, or that entry with a later
+        /// index.
         case readersEntry, forgedReadersEntry
     }
 
     @Test(arguments: WrongEntry.allCases)
-    func `a new session goes on without a log in which a wrong entry follows`(
+    func `a new session goes on without the rest of a log whose next entry is wrong`(
         _ wrong: WrongEntry
     ) async throws {
         let own = try #require(try await log(of: one).last)
@@ -350,7 +351,7 @@ import Testing
         let isReaders = wrong == .readersEntry || wrong == .forgedReadersEntry
         var record = try #require(server.records[isReaders ? own : last])
         let end = try #require(UInt64(last.suffix(16), radix: 16))
-        /// Sets a number of 8 bytes.
+        /// Writes a number into 8 bytes of the record.
         func set(_ number: UInt64, at offset: Int) {
             for place in 0..<8 {
                 record[offset + place] = UInt8(truncatingIfNeeded: number >> (56 - 8 * place))
@@ -423,7 +424,8 @@ import Testing
         #expect(try two.values() == ["a": "3", "b": "2"])
     }
 
-    /// Neither record is accepted, and the one in the membership log could explain the other.
+    /// Neither record is accepted. The record in the log could refer to the one in the membership
+    /// log, so a relay could try again and again to read both.
     @Test func `a round ends although entries of the membership log and of a log are rejected`()
         async throws
     {

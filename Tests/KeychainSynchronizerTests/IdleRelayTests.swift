@@ -1,6 +1,6 @@
-// IdleRelayTests: a relay that has nothing to do reads nothing from the server, except everything
-// once an hour. After a change there, it reads only what the change affects. Also the pauses before
-// it watches the server again.
+// IdleRelayTests: a relay that has nothing to do reads everything from the server once an hour, and
+// nothing otherwise. After a change on the server, it reads only what the change affects. Some
+// tests are about the pauses before it watches the server again.
 
 import Foundation
 import KeychainCore
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// How many rounds there were, and how many have read nothing since the last one that read.
+    /// How many rounds there were, and how many there were since the last one that read something.
     private struct Counts {
         var total = 0
         var quiet = 0
@@ -277,7 +277,7 @@ import Testing
 
         /// Takes what a round has read.
         ///
-        /// - Returns: Whether the relay has become idle, so that the change is to be made.
+        /// - Returns: Whether the relay has just become idle. That is when the change is made.
         func begins(after round: [String]) -> Bool {
             state.withLock { state in
                 let now = state.counts.add(round)
@@ -347,8 +347,8 @@ import Testing
         let everything = Set((["m/", "h/", "t/"] + logs).map { "\(circle)/\($0)" })
         let all = rounds.withLock { $0 }
         #expect(all.filter { !$0.isEmpty }.allSatisfy { $0.isSuperset(of: everything) })
-        // Between two rounds that read everything, at most six read nothing, or seven if a round
-        // began just as the seventh interval ended.
+        // Between two rounds that read everything, at most six rounds read nothing, or seven rounds
+        // if one of them began just as the seventh interval ended.
         let pauses = all.split { !$0.isEmpty }.map(\.count)
         #expect(pauses.contains { $0 > 1 } && pauses.allSatisfy { $0 <= 7 }, "\(pauses)")
     }

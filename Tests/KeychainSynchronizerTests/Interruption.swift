@@ -20,7 +20,7 @@ final class Interruption: Sendable {
         case lossBeforeRequest
         /// The server carries a request out, and the relay doesn't get its answer.
         case lossAfterRequest
-        /// The keychain's disk is full from some statement of a transaction on.
+        /// At one statement of a transaction, the keychain's disk is full, and it stays full.
         case fullDisk
     }
 

@@ -1,6 +1,6 @@
-// InterruptionTests: exchanges that end at each of their messages, requests and statements. What
-// was acknowledged stays, what other machines wrote arrives later, nothing stays in the outbox, and
-// the status of no machine has a notice.
+// InterruptionTests: exchanges that are interrupted at each of their messages, requests and
+// statements. What was acknowledged stays, what other machines wrote arrives later, nothing stays
+// in the outbox, and no machine's status has a notice.
 
 import KeychainCore
 import KeychainRelay

@@ -196,7 +196,7 @@ import Testing
         await #expect(throws: SynchronizationFailure.self) { try await approving.next() }
         let isClosed = await approving.isClosed
         #expect(isClosed)
-        // The latest were answered first, and deleted.
+        // The latest requests were answered first, and deleted.
         let left = try server.records.filter { $0.key.contains("/j/") }
             .map { try Joining.Request(decoding: $0.value).created }
         #expect(left == [1])

@@ -1,5 +1,6 @@
 // LapsedRetirementTests: copies of a retired log that become void, as in RetiredLogTests, while
-// machines are suspended, processes begin anew, or the server hides entries. And what follows.
+// machines are suspended, processes begin anew, or the server hides entries. Some tests are about
+// what happens to items after that.
 
 import Foundation
 import KeychainCore
@@ -12,8 +13,8 @@ import Testing
 @Suite struct `A retired log that counts again` {
     private let server = MemoryStore()
 
-    /// Lets a machine leave, and another one remove the machine that has copied its log, without
-    /// having read the copies. The item must not be lost.
+    /// Lets `leaving` leave. Then the removal of `copier`, which has copied the log of `leaving`,
+    /// is stored by `remover`, which hasn't read the copies. The item must not be lost.
     private func expectItem(
         _ account: String, of leaving: Device, copiedBy copier: Device, on remover: Device
     ) async throws {
@@ -29,7 +30,8 @@ import Testing
         #expect(try remover.values()[account] == "1")
     }
 
-    /// A suspended machine has acknowledged nothing, and the log is deleted without it.
+    /// A suspended machine has acknowledged nothing, and the log is deleted without waiting for
+    /// this machine.
     @Test func `the items in it stay although a suspended machine returns and removes another one`()
         async throws
     {
@@ -57,7 +59,7 @@ import Testing
     }
 
     /// The retirement names an entry that only acknowledges. Nothing had to be copied.
-    @Test func `it stays on the server until the entry is acknowledged that the retirement names`()
+    @Test func `it stays on the server until the entry that the retirement names is acknowledged`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -110,9 +112,9 @@ import Testing
         #expect(try four.values() == one.values())
     }
 
-    /// The log was deleted, since all machines had read the copies. Then the server hides these
-    /// from a new process, and their machine is removed.
-    @Test func `the items in it are sent again after copies were hidden that had been read`()
+    /// The log was deleted, since all machines had read the copies. Then the server hides the
+    /// copies from a new process, and the machine that made them is removed.
+    @Test func `the items in it are sent again after copies that had been read were hidden`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -158,8 +160,8 @@ import Testing
         #expect(try await server.membership().roster.members.count == 1)
     }
 
-    /// A suspended machine has read all logs. Others don't wait for it before its first entry is
-    /// stored.
+    /// A suspended machine has read all logs. Until its first entry is stored, the others don't
+    /// wait for it.
     @Test func `the items in it stay although a machine that isn't back yet removes another one`()
         async throws
     {
@@ -187,7 +189,7 @@ import Testing
         #expect(try one.values()["a"] == "1")
     }
 
-    /// The server hides the log from a machine that has read the copies only after they were void.
+    /// The server hides the log from a machine that reads the copies only when they are void.
     @Test func `it isn't retired again by a machine that doesn't have the items in it`()
         async throws
     {
@@ -231,7 +233,8 @@ import Testing
         try await expectItem("a", of: three, copiedBy: two, on: one)
     }
 
-    /// The machine was suspended before an entry was stored that repeats the items in older ones.
+    /// The machine was suspended before the server stored an entry that repeats items of older
+    /// entries.
     @Test func `the items in it stay although its machine stores a void entry that repeats them`()
         async throws
     {
@@ -312,7 +315,8 @@ import Testing
         for device in [four, five] { #expect(try device.values()["x"] == nil) }
     }
 
-    /// The machine is suspended when the copies void, and its log is copied and retired again.
+    /// The machine is suspended when the copies become void, and its log is copied and retired
+    /// again.
     @Test func `a deleted item stays deleted on the machine whose log counted again`()
         async throws
     {
@@ -360,7 +364,7 @@ import Testing
             guard case .create(let key) = request, key.contains(copies) else { return }
             count.increment()
             guard count.value == 2 else { return }
-            // The only thing that it stores is its first entry.
+            // Machine two stores nothing but its first entry.
             _ = try? await two.relay(through: returning).settle()
         }
         try await one.relay(through: racing).settle()
@@ -371,7 +375,7 @@ import Testing
     }
 
     /// The machine slept, and its session compacts the log before it reads the copies.
-    @Test func `the items in it stay although its machine compacts it before it reads the copies`()
+    @Test func `the items in it stay although its machine compacts it before reading the copies`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")

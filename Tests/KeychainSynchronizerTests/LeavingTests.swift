@@ -12,7 +12,7 @@ import Testing
     private let server = MemoryStore()
 
     @Test(arguments: [false, true])
-    func `it appends what was in void entries first`(
+    func `it first appends what was in void entries`(
         settlesFirst: Bool
     ) async throws {
         let devices = try await server.circle("one", "two", "three")
@@ -58,7 +58,7 @@ import Testing
         try two.set("a", "1")
         try await two.signRemoval(of: two)
         let (server, count) = (server, Counter())
-        // This machine has to acknowledge each of the changes.
+        // The leaving machine has to acknowledge each of these changes.
         let busy = HookedStore(server) { request in
             guard case .read(let prefix) = request, prefix.contains("/l/"), count.value < 100
             else { return }
@@ -73,7 +73,8 @@ import Testing
         #expect(try one.values() == ["a": "1", "b": "\(count.value)"])
     }
 
-    /// An entry that counts by the removal that is stored first also counts by the second one.
+    /// An entry that counts according to the removal that is stored first also counts according to
+    /// the second removal.
     @Test func `it leaves at the same time as another machine, and nothing is lost`() async throws {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
@@ -90,8 +91,8 @@ import Testing
         #expect(try three.values() == ["a": "1", "b": "1"])
     }
 
-    /// More entries than an exchange reads at once.
-    @Test func `another machine's removal, which was signed before, loses nothing of it`()
+    /// The leaving machine has written more entries than an exchange reads at once.
+    @Test func `its items survive a previously signed removal of another machine`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three", "four")

@@ -243,8 +243,8 @@ private final class MembershipTrial {
     }
 }
 
-/// A connection to the server that is lost at one of the requests, or at which another machine
-/// exchanges before one of the requests.
+/// A connection to the server. It is lost at one of the requests, or another machine exchanges
+/// before one of the requests.
 private final class DisturbedStore: RecordStore, CustomStringConvertible {
     private struct Lost: Error {}
 
@@ -253,7 +253,7 @@ private final class DisturbedStore: RecordStore, CustomStringConvertible {
     private let left: Mutex<Int>
     /// Whether the server carries out the request whose answer is lost.
     private let isCarriedOut: Bool
-    /// A machine that exchanges instead of the loss.
+    /// The machine that exchanges. If there is one, the connection isn't lost.
     private let meanwhile: Device?
     let description: String
 

@@ -39,8 +39,8 @@ import Testing
         #expect(try await two.status().state == .removed)
     }
 
-    /// A copy of the machine's keychain, which doesn't know of the removal, writes its log anew,
-    /// and the server shows that to a new process.
+    /// A copy of the removed machine's keychain doesn't know of the removal, and writes the
+    /// machine's log anew. The server shows the new log to a new process.
     @Test(arguments: [false, true])
     func `what it writes anew in its log before the log is retired doesn't count`(
         hasLastEntry: Bool
@@ -129,5 +129,40 @@ import Testing
         try await converge(one, two, four)
         #expect(count.value > 1)
         #expect(try two.values()["a"] == nil)
+    }
+}
+
+@Suite struct `A machine with an invalid agreement key` {
+    /// Whoever holds a join token can have such a machine added.
+    @Test func `it gets no keys, keeps no other machine from sending, and can be removed`()
+        async throws
+    {
+        let server = MemoryStore()
+        let devices = try await server.circle("one", "two")
+        let (one, two) = (devices[0], devices[1])
+        let valid = MachineKeys.random().description
+        // The first coefficient of the ML-KEM key is 4095, which is not below 3329.
+        let machine = try #require(
+            MachineDescription(
+                signingKey: valid.signingKey,
+                agreementKey: [0xFF, 0xFF, 0xFF] + valid.agreementKey.dropFirst(3)))
+        _ = try await one.relay.send(
+            .add(machine: Data(machine.bytes), name: "three", groups: nil))
+        try await one.settle()
+        try one.set("a", "1")
+        try two.set("b", "2")
+        try await converge(one, two)
+        for device in [one, two] {
+            try device.restart()
+            try await device.settle()
+            #expect(try device.values() == ["a": "1", "b": "2"])
+            #expect(try await device.status().waitingCount == 0)
+        }
+        _ = try await two.relay.send(.remove(machine.id.bytes))
+        try await converge(two, one)
+        try one.set("a", "3")
+        try await converge(one, two)
+        #expect(try two.values() == ["a": "3", "b": "2"])
+        #expect(try await one.status().machines.count == 2)
     }
 }

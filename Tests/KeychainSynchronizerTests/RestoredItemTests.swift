@@ -4,6 +4,7 @@ import Foundation
 import KeychainCore
 import KeychainCrypto
 import KeychainEngine
+import KeychainSQLite
 import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing
@@ -110,7 +111,7 @@ import Testing
         for device in [one, two] { #expect(try device.values()["a"] == "old") }
     }
 
-    /// Three machines with the item "a", and a backup of the second machine's.
+    /// Three machines with the item "a", and a backup of the second machine's keychain.
     private func circleWithBackup() async throws -> (MemoryStore, [Device], BackupSource) {
         let server = MemoryStore()
         let devices = try await server.circle("one", "two", "three")
@@ -129,5 +130,59 @@ import Testing
         _ = try device.engine.backUp(
             to: AgeWriter([try #require(identity.recipient)], to: file.fileDescriptor))
         return BackupSource(descriptor: dup(file.fileDescriptor), identities: [identity])
+    }
+}
+
+@Suite struct `The identity of an item in a circle` {
+    /// Text and data with the same bytes are equal in a primary key.
+    @Test func `an item whose account becomes data is the same item, also for a later machine`()
+        async throws
+    {
+        let server = MemoryStore()
+        let devices = try await server.circle("one", "two")
+        let (one, two) = (devices[0], devices[1])
+        try one.set("a", "1")
+        try await converge(one, two)
+        two.clock.now += 1
+        try two.engine.perform(
+            UpdateItems(
+                Device.query("a"),
+                ItemChanges(
+                    attributes: [.account: .data(Data("a".utf8))], data: Data("2".utf8))),
+            as: Device.caller)
+        try await converge(one, two)
+        one.clock.now = two.clock.now
+        // The machine that has the first version in its log doesn't have the second one there.
+        try one.delete("a")
+        try await converge(one, two)
+        let three = try Device("three", server)
+        try await one.add(three)
+        try await converge(one, two, three)
+        for device in [one, two, three] {
+            #expect(throws: KeychainFailure.self, "\(device.name)") {
+                try device.engine.perform(
+                    FindItems(Device.query("a"), Retrieval(limit: nil)), as: Device.caller)
+            }
+        }
+    }
+
+    @Test func `text and data, and an empty value and none, are equal in its name`() throws {
+        func name(_ attributes: Attributes) throws -> Bytes16 {
+            let item = ItemRecord(
+                itemClass: .genericPassword,
+                attributes: attributes.merging([.modificationDate: .date(1)]) { $1 },
+                accessGroup: "group", isSynchronizable: true, isTombstone: false)
+            return try #require(
+                SynchronizedItem(item, .whenUnlocked, data: Data())
+            ).name
+        }
+        let names = try [
+            name([.service: .string("s"), .account: .string("")]),
+            name([.service: .data(Data("s".utf8)), .account: .data(Data())]),
+            name([.service: .string("s")]),
+        ]
+        #expect(Set(names).count == 1)
+        #expect(try name([.service: .string("s"), .account: .string("a")]) != names[0])
+        #expect(try name([.service: .string(""), .account: .string("s")]) != names[0])
     }
 }

@@ -58,9 +58,9 @@ import Testing
         #expect(try one.values()["a"] == "1")
     }
 
-    /// The removing machine finds no more entries of a log. After that, the log's machine copies
-    /// what another log had, and retires that log. The removing machine gets the retirement from
-    /// the relay that read the first log, or from another relay, which brings none of the logs.
+    /// The removing machine reads a log to its end. After that, that log's machine copies another
+    /// log into it, and retires the other log. The removing machine gets the retirement from the
+    /// relay that read the first log, or from another relay, which brings no entries of logs.
     @Test(arguments: [false, true])
     func `the items in it stay although the end of the log with the copies was read before`(
         hasOtherRelay: Bool
@@ -142,7 +142,7 @@ import Testing
         #expect(try one.values()["a"] == "1")
     }
 
-    /// The removal is signed after the retirement was read and before the copies are.
+    /// The removal is signed after the retirement was read, and before the copies are read.
     @Test func `the items in it stay although the removal is signed before the copies are read`()
         async throws
     {

@@ -19,7 +19,8 @@ import Testing
     }
 
     /// It learns that it may have missed deletions only after it has compared its keychain.
-    @Test func `what it wrote before the suspension survives a gap that opens later`() async throws
+    @Test func `what it wrote before the suspension stays although it later misses log entries`()
+        async throws
     {
         let devices = try await server.circle("one", "two", "returning", "removed")
         let ordered = try await sorted(Array(devices.prefix(2)))
@@ -54,7 +55,8 @@ import Testing
         }
     }
 
-    /// The server still has the entry with the item. Its writer was lost before it could delete it.
+    /// The server still has the entry with the item, since the machine that wrote the entry was
+    /// lost before it could delete the entry.
     @Test func `a deleted item in an entry that isn't needed any more stays deleted`() async throws
     {
         let devices = try await server.circle("one", "two", "returning")
@@ -81,9 +83,9 @@ import Testing
         #expect(try returning.values() == ["b": "199"])
     }
 
-    /// It has read the log with the item before the entry with the item was dropped. Of the log
-    /// with the deletion it has read the first page.
-    @Test func `an item whose deletion was dropped while it was reading isn't sent again`()
+    /// The machine has read the log with the item before the entry with the item is dropped. At
+    /// that time, it has read only the first page of the log with the deletion.
+    @Test func `an item whose deletion was dropped while the machine was reading isn't sent again`()
         async throws
     {
         let devices = try await server.circle("one", "two", "returning")
@@ -132,8 +134,8 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    /// Both machines' keychains have the tombstone of an item in their retired entries, and no log
-    /// has the deletion any more.
+    /// Each of the two keychains has the tombstone of an item that is in retired entries of its
+    /// machine, and no log has the deletion any more.
     @Test func `two machines that return don't wait for each other's clean entries`() async throws {
         let devices = try await server.circle("one", "two", "three", "four")
         let (one, two, three, four) = (devices[0], devices[1], devices[2], devices[3])

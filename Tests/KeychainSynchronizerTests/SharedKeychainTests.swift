@@ -108,8 +108,8 @@ import Testing
         #expect(try await two.settle().state == .removed)
     }
 
-    /// Neither process has sent an entry, so that their states differ in nothing but the keys.
-    @Test func `a process of an earlier membership changes nothing of the circle joined since`()
+    /// Neither process has sent an entry, so their states differ only in the keys.
+    @Test func `a process with an earlier membership changes nothing in a circle joined later`()
         async throws
     {
         defer { removeFolder() }
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    /// The copy signs an entry of its own for the place at which the server has the machine's.
+    /// The copy signs an entry for an index at which the server already has the machine's entry.
     @Test func `a copy of a machine that is one entry behind brings no deleted item back`()
         async throws
     {
@@ -202,7 +202,7 @@ import Testing
         for number in 0..<300 {
             try one.set("b", "\(number)")
             try await one.settle()
-            // By then, the log has the deletion, but the item itself no longer.
+            // By then, the log has the deletion, but no longer the item itself.
             if number == 100 { try await machine.settle() }
         }
         #expect(server.records.keys.count { $0.contains(log) } == count + 1)

@@ -64,7 +64,7 @@ import Testing
         #expect(try await other().withheldCount == 3)
     }
 
-    /// The server has two copies of a machine write different entries with the same index.
+    /// The server lets two copies of a machine write different entries with the same index.
     @Test func `it says that the server has shown two histories, which are never merged`()
         async throws
     {

@@ -116,7 +116,7 @@ import Testing
         for _ in 0..<3 { try await relay.settle() }
         #expect(try await two.status().machines.filter(\.isSuspended).map(\.name) == ["one"])
         try await converge(two, three, four)
-        // Compacted again, it doesn't have the deletion any more.
+        // The log is compacted again, and doesn't have the deletion any more.
         try await lengthenLog(of: two)
         // The third machine doesn't know of this removal yet.
         _ = try await two.relay.send(.remove(try await four.id()))

@@ -424,8 +424,9 @@ import Testing
         #expect(try two.values() == ["a": "1"])
     }
 
-    /// An entry that refers to changes of the members that come in the next delivery is read again.
-    @Test func `a change is read although more members were added than one delivery has`()
+    /// An entry that refers to entries of the membership log that come in the next delivery is read
+    /// again.
+    @Test func `a change is read although more members were added than fit into one delivery`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -436,7 +437,7 @@ import Testing
                 .add(machine: Data(machine), name: "\(number)", groups: nil))
             try await one.settle()
         }
-        // Its next entry refers to the last of these changes.
+        // Machine three's next entry refers to the last of these changes.
         try three.restart()
         try three.set("a", "1")
         try await three.settle()

@@ -1,5 +1,5 @@
-// WaitingTokenTests: additions of machines with a join token, also if they wait for the server while
-// the token expires or its issuer is removed.
+// WaitingTokenTests: additions of machines with a join token, also if an addition waits for the
+// server while the token expires or its issuer is removed.
 
 import Foundation
 import KeychainCore

@@ -22,7 +22,7 @@ import Testing
         try await converge(one, two)
         try #require(try two.values() == ["b": "2"])
         #expect(try await one.status().staying == [StayingItems(reason: .notValid, count: 1)])
-        // Its tombstone doesn't make a later item wrong.
+        // The item's tombstone doesn't make a later item invalid.
         try one.delete("a")
         try one.set("a", "3")
         try await converge(one, two)

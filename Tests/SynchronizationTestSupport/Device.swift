@@ -39,8 +39,9 @@ package final class Device: Sendable {
     package static let group = "group"
     package static let caller = AccessGroups([group, "other"])
 
-    /// A machine whose keychain is in the folder with this path, and is created if there is none.
-    /// Without a path, the machine gets a new keychain in memory. `hardware` is the machine's chip.
+    /// A machine whose keychain is in the folder with this path. The keychain is created if there
+    /// is none. Without a path, the machine gets a new keychain in memory. `hardware` is the
+    /// machine's chip.
     package init(
         _ name: String, _ server: any RecordStore, clock: TestClock = TestClock(),
         folder: String? = nil, hardware: (any KeyHardware)? = nil
@@ -76,7 +77,7 @@ package final class Device: Sendable {
 
     package var relay: Relay { relay(through: server) }
 
-    /// A relay between this machine's keychain and a server, which need not be its own.
+    /// A relay between this machine's keychain and any server, not only the machine's usual one.
     package func relay(through server: any RecordStore, absenceLimit: Int64 = 0) -> Relay {
         Relay(server, absenceLimit: absenceLimit) { request throws(KeychainFailure) in
             try self.engine.perform(request, as: AccessGroups([]))
@@ -104,7 +105,7 @@ package final class Device: Sendable {
         try await settle()
     }
 
-    /// Adds a machine, without the exchange by which people would compare digits.
+    /// Adds a machine, without the exchange in which people would compare digits.
     package func add(_ other: Device, groups: [String]? = nil) async throws {
         let description = try await other.relay.send(.describe).message
         _ = try await relay.send(.add(machine: description, name: other.name, groups: groups))
@@ -114,7 +115,7 @@ package final class Device: Sendable {
         try await other.settle()
     }
 
-    /// Joins the circle on the server, whose membership log names this machine.
+    /// Joins the circle on the server. The circle's membership log already names this machine.
     package func joinListed() async throws {
         let membership = try await server.allRecords("").filter { $0.key.contains("/m/") }
             .map { Data($0.value) }

@@ -39,7 +39,7 @@ package final class MemoryStore: RecordStore {
         state.withLock { $0.isUnreachable = isUnreachable }
     }
 
-    /// Sets whether the server refuses to store anything, as one without space does.
+    /// Sets whether the server refuses to store anything, as a server without free space does.
     package func setReadOnly(_ isReadOnly: Bool) {
         state.withLock { $0.isReadOnly = isReadOnly }
     }

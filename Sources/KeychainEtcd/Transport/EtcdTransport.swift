@@ -198,8 +198,8 @@ extension EtcdTryFailure {
         case (8, "etcdserver: too many requests"): self = .notCarriedOut(failure)
         case (8, let text) where text.hasPrefix("grpc: received message larger than max"):
             self = .final(.answerTooLarge(EtcdTransport.answerLimit))
-        // Invalid argument, not found, already exists, exhausted, precondition, range,
-        // unimplemented.
+        // The gRPC codes INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, RESOURCE_EXHAUSTED,
+        // FAILED_PRECONDITION, OUT_OF_RANGE and UNIMPLEMENTED.
         case (3, _), (5, _), (6, _), (8, _), (9, _), (11, _), (12, _): self = .final(failure)
         // All other errors, such as a timeout in the cluster, leave it open whether the request was
         // carried out.

@@ -33,8 +33,8 @@ package struct CircleDirectory: Sendable {
 
     package init(_ store: any RecordStore) { self.store = store }
 
-    /// The circles of which the server has records and whose identifiers begin with some digits, in
-    /// ascending order. Names that aren't identifiers are skipped.
+    /// The circles of which the server has records and whose identifiers begin with the given
+    /// digits, in ascending order. Names that aren't identifiers are skipped.
     ///
     /// - Throws: ``JoiningFailure/tooManyCircles`` if more than 255 names begin with the digits,
     ///   including names that aren't identifiers.
@@ -46,7 +46,7 @@ package struct CircleDirectory: Sendable {
             guard let record = records.first else { return circles }
             let name = record.key.prefix { $0 != "/" }
             if let circle = Self.circle(named: name) { circles.append(circle) }
-            // "0" is the character after the slash: the next record is that of another name.
+            // "0" is the character after the slash, so the next record belongs to another name.
             previous = String(name) + "0"
         }
         throw JoiningFailure.tooManyCircles
@@ -87,7 +87,9 @@ package struct CircleDirectory: Sendable {
         _ circle: CircleID, by entry: MembershipEntry
     ) throws(SynchronizationFailure) -> Circle {
         let founded = try Circle(founding: entry)
-        guard founded.id == circle else { throw .misplaced("the membership log of another circle") }
+        guard founded.id == circle else {
+            throw .misplaced("the membership log belongs to another circle")
+        }
         return founded
     }
 
@@ -110,8 +112,8 @@ package struct CircleDirectory: Sendable {
 
     /// The membership log of a circle, which continues a known one.
     ///
-    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter,
-    ///   another one or invalid.
+    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter
+    ///   than the known one, differs from it, or is invalid.
     func log(of circle: CircleID, continuing known: LogHead) async throws -> CircleLog {
         let log = try await existingLog(of: circle)
         guard log.contains(known) else {

@@ -107,6 +107,6 @@ package actor JoinerConversation {
         try await records.create(.refusal, Joining.refusal)
     }
 
-    /// Deletes the records of this attempt, so that no member answers it any more.
+    /// Deletes the records of this attempt, so that members no longer answer it.
     package func withdraw() async throws { try await records.delete() }
 }

@@ -145,7 +145,7 @@ package enum JoiningFailure: Error, Hashable, Sendable {
     case unknownCode
     /// The join token was used, or another machine has asked to be added with it.
     case tokenUsed
-    /// Other changes of the members came before this machine's addition, again and again.
+    /// Other entries of the membership log came before this machine's addition, again and again.
     case outrun
 }
 

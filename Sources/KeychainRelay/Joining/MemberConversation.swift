@@ -1,10 +1,10 @@
 // MemberConversation: the member's side when a machine joins with six digits.
 // Documentation/Synchronization.md, "Records of joining".
-//   (1) One request is answered at a time. Once the challenge was handed to the server, the attempt
-//       counts as failed if the server doesn't store the challenge, or if the commitment isn't
-//       opened in time or is opened with other keys; and the commitment is not answered again.
-//       Otherwise, an attacker could have many requests answered, and open the one whose digits
-//       happen to be those on the joiner.
+//   (1) One request is answered at a time. Once the server has been given the challenge, the
+//       attempt counts as failed if the server doesn't store the challenge, or if the commitment
+//       isn't opened in time or is opened with other keys. The commitment of a failed attempt is
+//       not answered again. Otherwise, an attacker could have many requests answered, and open the
+//       one whose digits happen to be those on the joiner.
 //   (2) The conversation adds no machine. The caller does, once the user has confirmed the digits.
 
 package import KeychainSynchronization
@@ -68,7 +68,7 @@ package actor MemberConversation {
     }
 
     /// Waits for a request that no member has answered, and that was not refused. The server may
-    /// show a request as unanswered that this member has answered.
+    /// hide an answer of this member, so a request that `desk` has already used is skipped.
     private func latestRequest() async throws -> Joining.Commitment {
         let (store, keys, circle, desk) = (store, keys, circle, desk)
         return try await timing.wait(for: .joiner, within: timing.limit) {
@@ -79,7 +79,7 @@ package actor MemberConversation {
     }
 
     /// The requests whose attempts have no other record, the latest first: a user starts both
-    /// sides, one after the other, and earlier requests may be of processes that have ended.
+    /// sides, one after the other, and earlier requests may come from processes that have ended.
     private static func open(
         _ records: [StoredRecord], _ keys: RecordKeys, _ circle: CircleID
     ) -> [Joining.Request] {

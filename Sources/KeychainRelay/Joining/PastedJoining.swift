@@ -2,7 +2,8 @@
 // Documentation/Synchronization.md, "Joining" and "Records of joining".
 //   (1) The server stores the joiner's keys, and proves nothing about them: the member accepts only
 //       keys whose code was pasted.
-//   (2) The joiner accepts only a membership log that had the head of the pasted code.
+//   (2) The joiner accepts only a membership log that had, at some time, the head that the pasted
+//       code stands for.
 
 package import KeychainSynchronization
 
@@ -29,7 +30,8 @@ package struct PastedJoiner: Sendable {
     /// The code to paste on the member.
     package var code: PastedCode { PastedCode(joiner: machine) }
 
-    /// Stores this machine's keys on the server, where the member looks for those of the code.
+    /// Stores this machine's keys on the server, where the member looks for the keys that the
+    /// pasted code stands for.
     package func offer() async throws { try await records.create(.description, machine.bytes) }
 
     /// Waits until a member has added this machine.

@@ -1,8 +1,8 @@
 // RecoveryJoiner: the side of a machine that joins with the recovery code, without another machine.
 // Documentation/Synchronization.md, "Recovery code".
 //   (1) The keychain signs this machine's addition, and stores nothing of the circle before the
-//       server has the addition. So it doesn't matter if another change comes first: the addition
-//       is signed again after that one.
+//       server has the addition. So it doesn't matter if another change comes first: the machine
+//       then signs another addition, which follows that change.
 
 import KeychainCore
 package import KeychainCrypto
@@ -26,8 +26,8 @@ package struct RecoveryJoiner: Sendable {
     /// If the machine is in the circle already because an earlier call was interrupted, only the
     /// rest is done.
     ///
-    /// - Throws: ``JoiningFailure/outrun`` if other changes always came first. Nothing was joined
-    ///   then, and the call can be repeated.
+    /// - Throws: ``JoiningFailure/outrun`` if other changes always came first. The machine hasn't
+    ///   joined then, and the call can be repeated.
     package func join(_ code: RecoveryCode) async throws {
         let directory = CircleDirectory(relay.store)
         let keys = RecordKeys(circle: circle.description)

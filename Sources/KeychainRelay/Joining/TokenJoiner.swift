@@ -66,9 +66,9 @@ package struct TokenJoiner: Sendable {
         try await store.delete(from: key, to: key + "0")
     }
 
-    /// Puts the request on the server, unless the server has a valid one of this machine.
+    /// Puts the request on the server, unless the server has a valid one from this machine.
     ///
-    /// - Throws: ``JoiningFailure/tokenUsed`` if it has a valid one of another machine.
+    /// - Throws: ``JoiningFailure/tokenUsed`` if the server has a valid one from another machine.
     private func ask(_ circle: Circle) async throws {
         let request = try token.request(for: machine)
         guard case .exists(let present) = try await store.create(key, request.bytes) else { return }

@@ -23,9 +23,10 @@ package struct Circle: Hashable, Sendable {
     package let recovery: MachineDescription?
     package private(set) var head: LogHead
     package private(set) var roster: Roster
-    /// For each machine that was removed or suspended, the head of its log that the last such
-    /// change names. Later entries of a suspended machine count only if they were written with
-    /// knowledge of the change, and those of a removed one never.
+    /// For each machine that was removed or suspended, the head of its log that the last removal or
+    /// suspension of the machine names. Later entries of a suspended machine count only if they
+    /// were written with knowledge of the suspension. Later entries of a removed machine never
+    /// count.
     package private(set) var closed: [MachineID: LogHead] = [:]
     /// For each machine, the highest index of its log that the membership log names.
     package private(set) var named: LogIndexes = [:]
@@ -80,7 +81,7 @@ package struct Circle: Hashable, Sendable {
     /// Verifies the next entry and appends it.
     package mutating func append(_ entry: MembershipEntry) throws(SynchronizationFailure) {
         let name = "entry \(entry.index) of the membership log"
-        guard entry.circle == id else { throw .misplaced("\(name) of another circle") }
+        guard entry.circle == id else { throw .misplaced("\(name) belongs to another circle") }
         if let known = digest(at: entry.index) {
             throw known == entry.digest ? .misplaced("\(name), received again") : .fork(name)
         }

@@ -3,7 +3,7 @@
 package import KeychainCore
 import KeychainCrypto
 
-/// A SHA-256 digest as a value.
+/// A SHA-256 digest.
 package struct Digest: Hashable, Sendable {
     package static let byteCount = 32
     /// Stands for a missing digest.
@@ -91,7 +91,7 @@ package struct LogHead: Hashable, Sendable {
 
     init?(reading reader: inout ByteReader) {
         guard let index: UInt64 = reader.number(), index <= Self.indexLimit,
-            let digest = Digest(reading: &reader)
+            let digest = Digest(reading: &reader), index > 0 || digest == .zero
         else { return nil }
         self.init(index: index, digest: digest)
     }

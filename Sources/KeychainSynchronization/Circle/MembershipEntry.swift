@@ -55,8 +55,9 @@ package struct MembershipEntry: Hashable, Sendable {
         /// used again. `nil` if none was used.
         package var token: Bytes16?
         package var sealedName: [UInt8]
-        /// How far the signer has read each log. If the server withholds entries up to there, the
-        /// new machine reports that. Empty if the entry is signed with the recovery code's keys.
+        /// How far the signer has read each log. If the server withholds an entry that the signer
+        /// has read, the new machine reports that. Empty if the entry is signed with the recovery
+        /// code's keys.
         package var heads: LogHeads
 
         package init(

@@ -1,9 +1,10 @@
 // SynchronizedItem: a version of an item: the item as one machine wrote it, or its deletion.
 // Documentation/Synchronization.md, "Items".
-//   (1) Of two versions, all machines prefer the same one, in whatever order they arrive: the one
-//       with the later modification date; if the dates are equal, a deletion; otherwise the one
-//       with the smaller digest. Apple's `SecItemDataSource` has the same rule, but doesn't prefer
-//       deletions, and compares SHA-1 digests.
+//   (1) Of two versions, all machines prefer the same one, in whatever order the two arrive: the
+//       one with the later modification date. If the dates are equal, a deletion is preferred. If
+//       both or neither are deletions, the one with the smaller digest is. Apple's
+//       `SecItemDataSource` has the same rule, but doesn't prefer deletions, and compares SHA-1
+//       digests.
 //   (2) Only items that travel between machines have versions. `ReasonToStay` lists why an item
 //       stays on its machine.
 
@@ -86,15 +87,18 @@ package struct SynchronizedItem: Hashable, Sendable {
     }
 
     /// Identifies the item of which this is a version: a digest over class, access group and
-    /// primary key. It never leaves the machine.
+    /// primary key. As in the labels of rows, text and data with the same bytes are equal, and an
+    /// empty value is equal to none. The digest never leaves the machine.
     package var name: Bytes16 {
-        let key = ItemRecord(
-            itemClass: record.itemClass,
-            attributes: record.attributes.filter {
-                record.itemClass.primaryKey.contains($0.key)
-            },
-            accessGroup: record.accessGroup, isSynchronizable: true, isTombstone: false)
-        return Bytes16(Fingerprint.sha256(of: key.encoded()).prefix(16))
+        let itemClass = record.itemClass
+        var writer = ByteWriter(capacity: 128)
+        writer.number(itemClass.rawValue)
+        writer.sized(Array(record.accessGroup.utf8))
+        for attribute in itemClass.primaryKey {
+            let value = record.attributes[attribute] ?? .empty(of: attribute.kind)
+            writer.sized(value.comparisonBytes)
+        }
+        return Bytes16(Fingerprint.sha256(of: writer.result).prefix(16))
             ?? Bytes16(high: 0, low: 0)
     }
 
@@ -139,7 +143,7 @@ package struct SynchronizedItem: Hashable, Sendable {
     }
 }
 
-/// Decides which of two versions of an item counts: the greater one.
+/// Decides which of two versions of an item counts: the one with the greater stamp.
 package struct VersionStamp: Hashable, Comparable, Sendable {
     /// Seconds since 2001-01-01. The absolute value is less than ``ItemRecord/dateLimit``.
     package let modified: Double

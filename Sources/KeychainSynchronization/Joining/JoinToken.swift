@@ -1,6 +1,6 @@
 // JoinToken: lets a machine join unattended. Documentation/Synchronization.md, "Join tokens".
-//   (1) A token decrypts nothing. It lets a member with scope *all* that is online add one machine,
-//       with the scope and until the time that the issuer signed.
+//   (1) A token decrypts nothing. With it, a member that is online and has scope *all* can add one
+//       machine, with the scope and until the time that the issuer signed.
 //   (2) A thief can use the token instead of its owner. The owner then can't join, and an unknown
 //       machine shows in the list of members.
 
@@ -123,10 +123,10 @@ package struct JoinToken: Sendable {
         /// - Throws: The reason why no member may add the machine for this request.
         package func verify(in circle: Circle, now: Int64) throws(SynchronizationFailure) {
             guard grant.circle == circle.id else {
-                throw .misplaced("a join token of another circle")
+                throw .misplaced("the join token belongs to another circle")
             }
             guard grant.head.index <= circle.head.index else {
-                throw .gap("a join token, which refers to a later entry of the membership log")
+                throw .gap("the entry of the membership log to which a join token refers")
             }
             guard circle.digest(at: grant.head.index) == grant.head.digest else {
                 throw .fork("the join token's membership log")

@@ -39,7 +39,7 @@ package struct CircleKey: Sendable {
         CircleKey(bytes: .random(byteCount: byteCount))
     }
 
-    /// A digest by which a machine recognizes the key. It reveals nothing of a random key.
+    /// A digest by which a machine recognizes the key. It reveals nothing about a random key.
     package var check: Digest {
         let text = Array("swift-keychain sync 1 circle key".utf8)
         guard let digest = Digest(SecretBytes(copying: text).appending(bytes).sha256) else {

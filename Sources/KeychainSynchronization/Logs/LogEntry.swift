@@ -22,10 +22,10 @@ package struct LogEntry: Hashable, Sendable {
         /// The index of the first entry of this log that is still needed. Earlier entries may be
         /// deleted.
         package var first: UInt64
-        /// How far the writer has read other logs. Left out are the logs of which it has read
-        /// nothing new since its earlier entries, unless ``first`` rises, and logs with needed
-        /// entries that it has skipped. An entry with nothing but grants and requests for keys has
-        /// none.
+        /// How far the writer has read other logs. A log is left out if the writer has skipped
+        /// entries of it that are still needed. It is also left out if the writer has read nothing
+        /// new in it since the writer's earlier entries, unless ``first`` rises. Empty in an entry
+        /// with nothing but grants and requests for keys.
         package var acknowledged: LogHeads
         /// Whether the log is clean with this entry: from ``first`` on, it contains no version that
         /// the writer knows to be superseded or that a later entry repeats, and the writer has no

@@ -37,7 +37,9 @@ package struct SignedHead: Hashable, Sendable {
     /// - Throws: The reason why the head isn't that of a member of the circle.
     package func verify(in circle: Circle) throws(SynchronizationFailure) {
         let name = "the signed head of \(machine)"
-        guard self.circle == circle.id else { throw .misplaced("\(name) of another circle") }
+        guard self.circle == circle.id else {
+            throw .misplaced("\(name) belongs to another circle")
+        }
         guard let member = circle.member(machine) else {
             throw .notEntitled("\(name) isn't from a member")
         }

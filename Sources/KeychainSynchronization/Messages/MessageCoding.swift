@@ -1,5 +1,5 @@
-// MessageCoding: the encoding of the messages of synchronization, and of those answers that have
-// fields. It is the one that the service's protocol has for values.
+// MessageCoding: encodes the messages of synchronization, and those answers that have fields, in
+// the same way as the service's protocol encodes values.
 // Documentation/Formats/service-protocol-v2.md, "Values".
 
 import FoundationEssentials

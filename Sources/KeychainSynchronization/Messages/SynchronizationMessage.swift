@@ -56,19 +56,19 @@ package struct Delivery: Hashable, Sendable {
     package var gaps: [LogPosition] = []
     /// Positions that were demanded and at which the server has nothing.
     package var ends: [LogPosition] = []
-    /// Whether the server has no entry of the membership log at the index that was demanded, or
-    /// only one that the relay has delivered before, in the same round of exchanges, and that was
-    /// not accepted.
+    /// `true` if the server has no entry of the membership log at the demanded index. Also `true`
+    /// if the relay has already delivered that entry in the same round of exchanges, and it was not
+    /// accepted.
     package var isMembershipEnd = false
-    /// Signed heads.
+    /// The heads of machines' logs, each signed by its machine: see ``SignedHead``.
     package var heads: [Data] = []
     /// Requests with join tokens.
     package var tokenRequests: [Data] = []
     /// The index of the entry that was to be stored in this machine's log, if the server has stored
     /// it. 0: it has not, or there was none.
     package var storedIndex: UInt64 = 0
-    /// The number of milliseconds without a sign of life after which a machine is suspended. 0:
-    /// never, or `heads` are not all those of the server.
+    /// The number of milliseconds without a sign of life after which a machine is suspended. 0 if
+    /// no machine is to be suspended, or if `heads` lacks some of the signed heads on the server.
     package var absenceLimit: Int64 = 0
 
     package init() {}
@@ -125,7 +125,9 @@ package struct Demand: Hashable, Sendable {
     package var changeIndex: UInt64 = 0
     /// This machine's signed head to store.
     package var head: Data?
-    /// Removed machines whose logs can be deleted from the server, because these logs are retired.
+    /// Removed machines whose logs can be deleted from the server. These logs are retired: other
+    /// logs contain copies of what still counts in them. Every present machine has acknowledged the
+    /// copies.
     package var retired: [Bytes16] = []
 
     package init(_ state: State) { self.state = state }
@@ -142,16 +144,16 @@ package struct MembershipHead: Hashable, Sendable {
 package struct CircleStatus: Hashable, Sendable {
     package struct Machine: Hashable, Sendable {
         package var id: Bytes16
-        /// Empty if this machine can't open it: it doesn't have the circle key yet, or the addition
-        /// contains no name, as with the recovery code.
+        /// Empty if this machine doesn't have the circle key yet and so can't open the name, or if
+        /// the addition contains no name because the machine added itself with the recovery code.
         package var name: String
         package var isThisOne: Bool
         package var seesAllGroups: Bool
-        /// Milliseconds since 1970-01-01 UTC at which the latest signed head was made. 0: none was
+        /// When the latest signed head was made, in milliseconds since 1970-01-01 UTC. 0: none was
         /// seen.
         package var seen: Int64
-        /// Whether it was suspended because it was away, and has appended no entry since that shows
-        /// that it knows of the suspension. Always `false` for this machine.
+        /// Whether the machine was suspended because it was away, and has not yet appended an entry
+        /// that shows that it knows of the suspension. Always `false` for this machine.
         package var isSuspended: Bool
         /// The number of entries of its log that are known to exist and that the server has not
         /// shown.
@@ -175,9 +177,9 @@ package struct CircleStatus: Hashable, Sendable {
     package var circle = Data()
     package var machines: [Machine] = []
     package var hasRecoveryCode = false
-    /// Whether a change of the membership was signed and isn't in the log yet.
+    /// Whether a change of the membership was signed and isn't in the membership log yet.
     package var isChangeWaiting = false
-    /// Whether the server doesn't show entries of this machine's own log that it had before.
+    /// Whether the server no longer shows some entries of this machine's own log that it once had.
     package var isOwnLogMissing = false
     /// The number of items whose changes are not on the server yet.
     package var waitingCount = 0

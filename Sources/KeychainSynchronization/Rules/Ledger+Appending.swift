@@ -18,8 +18,8 @@ extension Ledger {
     /// - Parameters:
     ///   - compacts: Whether to append again the versions in this machine's older entries that are
     ///     still needed, so that these entries can be deleted.
-    ///   - renews: Whether, if there is nothing else, to append again versions in entries from
-    ///     before the last removal, the oldest first. They may be under keys that the removed
+    ///   - renews: Whether to repeat versions in entries from before the last removal, the oldest
+    ///     first, if there is nothing else to append. They may be under keys that the removed
     ///     machine has.
     ///   - limit: The maximum number of versions in the entry.
     ///   - kept: Entries of this machine's log from this index on stay.
@@ -44,7 +44,7 @@ extension Ledger {
             if isDone(name, areAbsentCopied) { end = max(end, place) } else { needed[name] = place }
         }
         let kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
-        // The entries before `end` are dropped.
+        // If the log is compacted, the entries before `end` are dropped.
         if end > 0 { end = min(end + 1, kept) }
         // Unneeded entries in front of all needed ones, such as acknowledgements, are in themselves
         // a reason to compact the log only if there are more than `spareCount` of them.
@@ -52,7 +52,8 @@ extension Ledger {
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
         let copied = copiedElsewhere
         // This log's retired entries stay if the copies in other logs may become void and this
-        // machine can't append one again: it can't load the version, or hasn't read the copy.
+        // machine can't append one of the versions again, because it can't load the version or
+        // hasn't read the copy.
         let keepsRetired =
             !copied.isDisjoint(with: unloadable)
             || mayLoseCopies && !retiredOwn.isDisjoint(with: doubts.keys)
@@ -86,7 +87,7 @@ extension Ledger {
         let isClean =
             (Array(outdated.values) + again).allSatisfy { $0 < first }
             && items.allSatisfy { !$0.value.isPending || names.contains($0.key) }
-        // After a change that closed logs, every machine appends an entry. A clean entry shows that
+        // After a removal or suspension, every machine appends an entry. A clean entry shows that
         // the machine has dealt with the entries that became void; any entry shows that it is
         // present again.
         let known = isClean ? log.settledKnown : log.known
@@ -105,15 +106,14 @@ extension Ledger {
             versions: items.filter { names.contains($0.key) }.mapValues(\.stamp))
     }
 
-    /// The number of unneeded entries up to which a log isn't compacted only to drop them.
+    /// A log isn't compacted merely to drop this number of unneeded entries or fewer.
     private static let spareCount: UInt64 = 64
 
-    /// Whether it pays to append the needed versions of this machine's log again: there are more
-    /// than `spareCount` entries that contain no versions, or only versions of items of which later
-    /// entries of the log contain versions, too; and there are more of these entries than items in
-    /// the log. Deletions that no longer have to stay aren't counted as items. It also pays if
-    /// outdated versions keep the log from being clean after a change that closed logs, since other
-    /// machines wait for a clean entry.
+    /// Whether it pays to append the needed versions of this machine's log again. It pays if many
+    /// entries contain no item's last version in the log: more than `spareCount` of them, and more
+    /// than the log has items. Deletions that no longer have to stay aren't counted as items. It
+    /// also pays if, after a removal or suspension, outdated versions keep the log from being
+    /// clean, since other machines wait for a clean entry.
     package var isWorthCompacting: Bool {
         guard let log = logs[me] else { return false }
         if log.settledKnown < roster.lastClosing, !outdated.isEmpty { return true }

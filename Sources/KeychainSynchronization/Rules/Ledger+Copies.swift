@@ -1,5 +1,6 @@
-// Ledger+Copies: the copies of retired logs, which may become void until every present machine has
-// acknowledged them. Documentation/Decisions/0047-how-long-a-retirement-holds.md.
+// Ledger+Copies: the copies of what retired logs contained. Until every present machine has
+// acknowledged the copies, they may become void.
+// Documentation/Decisions/0047-how-long-a-retirement-holds.md.
 
 package import KeychainCore
 
@@ -12,7 +13,7 @@ extension Ledger {
         return membership.retired >= membership.closed && hasCopies(membership)
     }
 
-    /// Whether every present machine has acknowledged the copies of what was retired of a log.
+    /// Whether every present machine has acknowledged the copies of a log's retired entries.
     func hasCopies(_ membership: Roster.Membership) -> Bool {
         var left = membership.retirements
         var followed: Set<Roster.Retirement> = []
@@ -44,8 +45,8 @@ extension Ledger {
         return copied
     }
 
-    /// Whether the logs of all absent machines are retired for good, see ``isCopied(_:)``, and so is
-    /// what was retired of present machines' logs while these were away.
+    /// Whether the logs of all absent machines are retired for good, see ``isCopied(_:)``, and also
+    /// the entries of present machines' logs that were retired while these machines were away.
     var areAbsentCopied: Bool {
         roster.machines.allSatisfy { machine, membership in
             (isPresent(machine) || membership.retired >= membership.closed)
@@ -53,21 +54,20 @@ extension Ledger {
         }
     }
 
-    /// Whether other machines may still make the copies of retired entries of this machine's own
-    /// log void.
+    /// Whether the copies of retired entries of this machine's own log may still become void.
     var mayLoseCopies: Bool {
         roster.machines[me].map { !hasCopies($0) } ?? false
     }
 
-    /// The items in retired or void entries of this machine's own log whose current version only the
-    /// logs with the copies have, while these may become void.
+    /// The items in retired or void entries of this machine's own log whose current version is only
+    /// in the logs with the copies. Empty if the copies can't become void any more.
     var copiedElsewhere: Set<Bytes16> {
         mayLoseCopies ? onlyCopied(retiredOwn.union(voidOwn)) : []
     }
 
-    /// Marks for appending what void entries of this machine's own log repeat and only the logs with
-    /// the copies have, while these may become void. Such an entry may have made the retired ones
-    /// unneeded.
+    /// Marks items in void entries of this machine's own log for appending if their current version
+    /// is only in the logs with the copies, and the copies may become void. The void entries may
+    /// have made the retired ones unneeded.
     ///
     /// - Parameter unloadable: Items whose versions this machine can't append.
     package mutating func appendRepeated(except unloadable: Set<Bytes16>) {

@@ -2,7 +2,7 @@
 // Documentation/Synchronization.md, "Deletions".
 //   (1) A deletion stays in its log until every present machine has acknowledged it. So only a
 //       machine that counted as absent, that was added later, or whose keychain is an older copy
-//       can have missed one. All other machines append such an item again.
+//       can have missed one. If an item is in no log, all other machines append it again.
 //   (2) A deletion also stays until the logs of all absent machines are retired for good. Before
 //       that, such a log counts or can count again, and may contain an older version of the item.
 //   (3) An item that is appended again by mistake is deleted again by each machine whose keychain
@@ -72,9 +72,9 @@ extension Ledger {
     }
 
     /// Whether this machine has read the logs as far as `needed`. Its own log counts as read. A
-    /// retired log may have been deleted from the server, so this machine must have read the logs
-    /// that it was retired into instead. For a retired log that counts again, it is enough that an
-    /// earlier session has read it or the copies, see ``hasReadLapsed(_:)``.
+    /// retired log may have been deleted from the server, so instead of it this machine must have
+    /// read the logs that contain what counted in it. For a retired log that counts again, it is
+    /// enough that an earlier session has read it or the copies, see ``hasReadLapsed(_:)``.
     func isRead(_ needed: LogIndexes) -> Bool {
         var left = Array(needed)
         var followed: Set<MachineID> = []
@@ -92,8 +92,8 @@ extension Ledger {
     }
 
     /// Whether a removed machine's log that was retired counts again, and an earlier session has
-    /// read it or the copies. The server may not have the log any more. This doesn't mean that the
-    /// keychain has the log's items: the copies may have been void already when they were read.
+    /// read it or the copies. The server may not have the log any more. Even then, the keychain may
+    /// lack the log's items: the copies may have been void already when they were read.
     func hasReadLapsed(_ machine: MachineID) -> Bool {
         guard let membership = roster.machines[machine], membership.removed != nil,
             let lapsed = membership.lapsed, lapsed.end >= membership.closed
@@ -102,8 +102,8 @@ extension Ledger {
             || reached[lapsed.signer] ?? 0 >= lapsed.copied
     }
 
-    /// Whether another machine's retired log counts again and may be gone, so that an item in no log
-    /// may have been in that one.
+    /// Whether another machine's retired log counts again and may be gone, so that an item that is
+    /// in no log may have been in that one.
     var lacksLapsedLog: Bool {
         roster.machines.contains { machine, membership in
             !roster.isRetired(machine) && hasReadLapsed(machine)

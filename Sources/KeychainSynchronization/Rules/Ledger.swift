@@ -2,7 +2,7 @@
 // that contain it. Documentation/Synchronization.md, "Logs" and "Deletions".
 //   (1) The current version of an item is the greatest among the versions in all entries that count
 //       and are still needed, and those that this machine has yet to append. An item of the
-//       keychain that has none there is in doubt: this machine decides whether it was deleted.
+//       keychain without such a version is in doubt: this machine decides whether it was deleted.
 //   (2) A deletion stays in its log until no log contains an older version: every present machine
 //       has acknowledged it and declared its own log clean, and the logs of all absent machines are
 //       retired for good.
@@ -28,8 +28,9 @@ package struct Ledger: Hashable, Sendable {
         /// version left to append.
         package var isClean: Bool
         package var versions: [Bytes16: VersionStamp]
-        /// Whether this machine has to acknowledge the entry, because the entry contains grants to
-        /// this machine or versions. `versions` lacks the versions that are opened later.
+        /// Whether this machine has to acknowledge the entry, because the entry contains versions,
+        /// or grants to this machine. `versions` can be empty although the entry contains versions:
+        /// it lacks those that are opened later.
         package var isOfInterest: Bool
 
         package init(
@@ -54,8 +55,8 @@ package struct Ledger: Hashable, Sendable {
         package internal(set) var stamp: VersionStamp
         /// For each log that contains the current version, the last entry that does.
         package internal(set) var places: LogIndexes = [:]
-        /// Earlier versions, each with the logs that contain no later one, and with the last entry
-        /// of each of these logs that has the version.
+        /// Earlier versions. For each of them, the logs whose last entry with the item has this
+        /// version, and the index of that entry.
         package internal(set) var earlier: [VersionStamp: LogIndexes] = [:]
         /// Whether this machine has yet to append the current version.
         package internal(set) var isPending = false
@@ -64,14 +65,14 @@ package struct Ledger: Hashable, Sendable {
     struct Log: Hashable, Sendable {
         var head: UInt64 = 0
         var first: UInt64 = 1
-        /// How much of the membership log the writer knew, from which entry of its own log on.
+        /// How far the writer knew the membership log when it wrote the entries of its own log.
         var knowledge: [Step] = []
         var acknowledged: LogIndexes = [:]
         /// How far the writer had read other logs, and the membership log, at its last clean entry.
         var settled: LogIndexes = [:]
         var settledKnown: UInt64 = 0
-        /// By the index of each entry that counts, the items whose last version in this log it
-        /// contains.
+        /// For each entry that counts, by its index: the items whose last version in this log is in
+        /// the entry.
         var items: [UInt64: Set<Bytes16>] = [:]
         /// The index of the last entry that has to be acknowledged.
         var lastOfInterest: UInt64 = 0
@@ -104,11 +105,10 @@ package struct Ledger: Hashable, Sendable {
     /// ``settle(isComplete:hasAllGroups:claimed:)`` decides on each of them once the logs are read
     /// up to the given indexes: entries up to there may contain the version, or a later one.
     var doubts: [Bytes16: LogIndexes] = [:]
-    /// Items whose current version was in an entry that became void while this value existed, each
-    /// with the entry's writer, which is expected to append the version again.
+    /// Items whose current version was in an entry that became void since this ledger was created,
+    /// each with the entry's writer, which is expected to append the version again.
     var awaited: [Bytes16: MachineID] = [:]
-    /// Items whose versions this machine's own log had in entries that were retired while the
-    /// machine was away.
+    /// Items in entries of this machine's own log that were retired while the machine was away.
     var retiredOwn: Set<Bytes16> = []
     /// Items in void entries of this machine's own log.
     var voidOwn: Set<Bytes16> = []
@@ -145,8 +145,8 @@ package struct Ledger: Hashable, Sendable {
         awaitAppending(name)
     }
 
-    /// Records an item of the keychain that no log contains. The decision on it needs entries up to
-    /// `needed`.
+    /// Records an item of the keychain that no log contains. This machine decides on the item once
+    /// it has read the logs up to `needed`.
     package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp, until needed: LogIndexes) {
         guard items[name] == nil else { return }
         items[name] = Held(stamp: stamp)
@@ -170,7 +170,8 @@ package struct Ledger: Hashable, Sendable {
         if outdated[name] == next.value[me] { outdated[name] = nil }
     }
 
-    /// Forgets an item in doubt. Its version came and went while the logs were being read.
+    /// Forgets an item in doubt. While this machine read the logs, it found the item's version in
+    /// an entry, and later that this entry is no longer needed or doesn't count.
     ///
     /// - Returns: `false` if the item isn't in doubt, for example because this machine has to
     ///   append it, or if a log contains a version of it.
@@ -265,7 +266,7 @@ package struct Ledger: Hashable, Sendable {
         }
     }
 
-    /// Takes a newer membership log.
+    /// Takes the roster of a newer membership log.
     package mutating func revise(_ roster: Roster) {
         self.roster = roster
         for (writer, log) in logs {
@@ -302,7 +303,8 @@ package struct Ledger: Hashable, Sendable {
     ///   - isComplete: Whether this machine has read and opened all needed entries. Otherwise no
     ///     item is taken for deleted.
     ///   - hasAllGroups: Whether this machine sees all access groups. Otherwise it can't open all
-    ///     versions, and takes no item for deleted that it may have missed the deletion of.
+    ///     versions. So if it may have missed an item's deletion, it doesn't take the item for
+    ///     deleted.
     ///   - claimed: How far logs are known to go. Entries up to there may still drop an item.
     /// - Returns: The items that were deleted.
     package mutating func settle(
@@ -419,8 +421,8 @@ package struct Ledger: Hashable, Sendable {
         }
     }
 
-    /// Notes a doubt about an item if no log contains its current version any more. The decision on
-    /// it needs entries up to `needed`.
+    /// Notes a doubt about an item if no log contains its current version any more. This machine
+    /// decides on the item once it has read the logs up to `needed`.
     mutating func doubt(_ name: Bytes16, _ needed: LogIndexes) {
         guard let held = items[name], held.places.isEmpty, !held.isPending else { return }
         doubts[name] = needed

@@ -16,23 +16,23 @@ package struct Roster: Hashable, Sendable {
         /// Removes a machine. In every log, only these entries still count: those up to the given
         /// index, and those that were written with knowledge of this change.
         case remove(MachineID, LogIndexes)
-        /// Suspends a machine that was away too long. The same rule applies, to its log alone. What
-        /// the machine appends once it knows this change counts again.
+        /// Suspends a machine that was away too long. The same rule applies, to its log alone.
+        /// Entries that the machine appends with knowledge of this change count again.
         case suspend(MachineID, LogIndexes)
         /// Retires a machine's log up to the index given for it. The other logs, up to the indexes
-        /// given for them, contain what counts of it; the signer has copied into its own log what
-        /// no other log had. If the signer's entry at its index becomes void, the retired log
-        /// counts again.
+        /// given for them, contain what counts in it; the signer has copied into its own log what
+        /// no other log had. If the signer's entry at the index given for the signer's log becomes
+        /// void, the retired log counts again.
         case retire(MachineID, LogIndexes, signer: MachineID)
     }
 
     /// Whether an entry of a machine's log counts.
     package enum Standing: Hashable, Sendable {
         case counts
-        /// The entry was written without knowledge of a change that closed the log before this
-        /// entry.
+        /// The entry was written without knowledge of a removal or suspension after which the log
+        /// counts only up to an earlier entry.
         case void
-        /// Other logs contain what counted of the entry.
+        /// Other logs contain what counted in the entry.
         case retired
     }
 
@@ -50,7 +50,7 @@ package struct Roster: Hashable, Sendable {
 
         /// The index up to which its log is retired.
         package var retired: UInt64 { retirements.last?.end ?? 0 }
-        /// How far the other logs go that contain the retired entries.
+        /// The indexes up to which the other logs contain what counted in the retired entries.
         package var retiredInto: LogIndexes { retirements.last?.into ?? [:] }
     }
 
@@ -86,7 +86,7 @@ package struct Roster: Hashable, Sendable {
         UInt64(closings.count { $0.machine == nil && $0.index <= known })
     }
 
-    /// The index of the last change that closed logs. 0: there was none.
+    /// The index of the last removal or suspension, each of which closes logs. 0: there was none.
     package var lastClosing: UInt64 { closings.last?.index ?? 0 }
 
     /// The index of the last removal, with which the current epoch began. 0: there was none.
@@ -178,7 +178,7 @@ package struct Roster: Hashable, Sendable {
         return true
     }
 
-    /// Closes logs, and drops the retirements whose copies become void by that.
+    /// Closes logs, and drops the retirements whose copies become void as a result.
     private mutating func close(_ closing: Closing) {
         closings.append(closing)
         var left = machines.keys.sorted().flatMap { machine in
@@ -190,7 +190,7 @@ package struct Roster: Hashable, Sendable {
             guard copies == .void, let all = machines[machine]?.retirements,
                 let place = all.firstIndex(of: retirement)
             else { continue }
-            // The signers of later ones have not copied what was retired already.
+            // The signers of later retirements have not copied what was retired already.
             machines[machine]?.retirements.removeSubrange(place...)
             machines[machine]?.lapsed = all.last
             lapseCount += all.count - place

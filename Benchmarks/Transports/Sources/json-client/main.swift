@@ -12,7 +12,7 @@ struct Put: Encodable {
 
 struct Range: Encodable {
     let key: Data
-    let range_end: Data
+    let rangeEnd: Data
     let limit: Int
 }
 
@@ -23,7 +23,7 @@ struct RangeAnswer: Decodable {
 
 struct Watch: Encodable {
     struct Create: Encodable { let key: Data }
-    let create_request: Create
+    let createRequest: Create
 }
 
 struct WatchLine: Decodable {
@@ -44,14 +44,14 @@ struct JSONInterface: EtcdInterface {
     }
 
     func range(from first: String, to end: String, limit: Int) async throws -> [[UInt8]] {
-        let request = Range(key: Data(first.utf8), range_end: Data(end.utf8), limit: limit)
+        let request = Range(key: Data(first.utf8), rangeEnd: Data(end.utf8), limit: limit)
         let body = try await post("kv/range", request).collect(upTo: 64 << 20)
         let answer = try JSONDecoder().decode(RangeAnswer.self, from: Data(body.readableBytesView))
         return (answer.kvs ?? []).map { Array($0.value) }
     }
 
     func watch(_ key: String, _ arrived: @escaping @Sendable () -> Void) async throws {
-        let request = Watch(create_request: .init(key: Data(key.utf8)))
+        let request = Watch(createRequest: .init(key: Data(key.utf8)))
         var rest = Data()
         for try await part in try await post("watch", request) {
             rest.append(contentsOf: part.readableBytesView)
