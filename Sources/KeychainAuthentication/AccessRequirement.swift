@@ -18,8 +18,8 @@ package enum PresenceMethod: Hashable, Sendable {
 
 /// The proofs that are required before a secret is opened.
 package struct AccessRequirement: Hashable, Sendable {
-    /// Alternative sets of methods. All methods of one set must be proven. An empty set requires no
-    /// presence.
+    /// Alternative sets of methods. A proof by every method of at least one set is required. An
+    /// empty set requires no proof of presence.
     package let alternatives: [Set<PresenceMethod>]
     package let needsApplicationPassword: Bool
 

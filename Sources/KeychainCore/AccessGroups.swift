@@ -22,10 +22,10 @@ package struct AccessGroups: Hashable, Sendable {
     /// Whether the caller can use all groups.
     package let includesAll: Bool
     /// The name of a program without entitlements. Items that the program adds are marked with this
-    /// name. An update or deletion whose query identifies no particular items, or such a request
-    /// for earlier versions, applies only to items with that mark. `nil` if the caller has
-    /// entitlements, or is a tool that sees all groups. Empty if the name is unknown; items are
-    /// then not marked, and no such request applies to any.
+    /// name. If the query of an update, of a deletion or of a request for earlier versions
+    /// identifies no particular items, the request applies only to items with this mark. `nil` if
+    /// the caller has entitlements, or is a tool that sees all groups. Empty if the name is
+    /// unknown: then items are not marked, and a request with such a query applies to no items.
     package let program: String?
 
     package init(_ names: [String], program: String? = nil) {

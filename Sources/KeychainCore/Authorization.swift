@@ -8,8 +8,8 @@ package import FoundationEssentials
 
 /// A token with which the keychain confirms that a user proved presence. For a passcode, it is the
 /// answer to ``Authenticate``. It is valid until the keychain is locked or closed, its keys or its
-/// binding to a machine are changed, or a passcode, recovery code or credential is added, changed or
-/// removed.
+/// binding to a machine are changed, or a passcode, recovery code or credential is added, changed
+/// or removed.
 package struct AuthenticationGrant: Hashable, Sendable {
     @Hidden package private(set) var token: Bytes16
 

@@ -2,8 +2,8 @@
 
 /// A subscription, in effect until it is ended or the last reference to it is released.
 package protocol ChangeSubscription: AnyObject, Sendable {
-    /// Ends the subscription. A call of the handler for a change before the end may still begin or
-    /// finish afterwards.
+    /// Ends the subscription. If a change preceded the end, the handler may still be called for it,
+    /// or be running, after this method returns.
     func end()
 }
 

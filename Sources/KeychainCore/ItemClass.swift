@@ -1,6 +1,5 @@
 // ItemClass: the classes of items, the attributes of each, and the attributes that make an item
-// unique.
-// The table is from Apple's SecItemSchema.c, schema 12.11.
+// unique. All of them come from Apple's SecItemSchema.c, schema 12.11.
 //   (1) Identity is not a class of stored items: an identity is a private key and a certificate
 //       with the same public key (IdentityRequests.swift).
 
@@ -105,8 +104,8 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
     }
 
     /// The attributes that distinguish the servers on one host. They share one index entry, which
-    /// shows whether an item matches a query for all of them. This also works for a locked item,
-    /// whose attributes can't be read.
+    /// shows whether an item matches a query that specifies all of them. This also works for a
+    /// locked item, whose attributes can't be read.
     package static let serverParts: [Attribute] = [
         .securityDomain, .protocolType, .authenticationType, .port, .path,
     ]

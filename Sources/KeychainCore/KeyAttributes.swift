@@ -23,8 +23,9 @@ extension Attributes {
             .keySizeInBits: size,
             .effectiveKeySize: size,
             .isPermanent: flag(true),
-            // Apple also sets this for public keys. An identity is found by `isPrivate` and a
-            // certificate's public key hash, and would otherwise match the public key.
+            // Apple sets this to 1 for public keys, too. Here it is 0 for them: the search for an
+            // identity looks for a key with `isPrivate` and the certificate's public key hash, and
+            // must not find the public key.
             .isPrivate: flag(isPrivate),
             .isModifiable: flag(true),
             .isSensitive: flag(false),

@@ -113,9 +113,9 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     /// lost, so this item may be one of them.
     package static let lostItems = KeychainFailure(
         .decode,
-        "No item matches, but a recovery could not restore every item, and this may be one of "
-            + "those lost. Restore it from a backup or save it again. Run `keychainctl restore "
-            + "--dismiss` to stop reporting lost items.",
+        "No item matches, but a recovery could not restore every item, and the item that you want "
+            + "may be among the lost ones. Restore it from a backup or save it again. Run "
+            + "`keychainctl restore --dismiss` to stop reporting lost items.",
         cause: .damage)
 
     /// The error for a store whose structure can't be trusted, so that an absent item can't be

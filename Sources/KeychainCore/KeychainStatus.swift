@@ -4,7 +4,7 @@ package struct KeychainStatus: Hashable, Sendable {
     /// ":memory:" for a keychain in memory.
     package let directory: String
     package let formatVersion: Int
-    /// The number of the last commit. A rotation or recovery continues the numbers.
+    /// The number of the last commit. A rotation or recovery continues the numbering.
     package let generation: UInt64
     package let itemCount: UInt64
     package let setAsideCount: UInt64

@@ -1,6 +1,6 @@
 // ProtectionClass: when an item can be read, as in Apple's `kSecAttrAccessible…` constants.
 
-/// A protection class. The raw value is Apple's number of the key class. Each row stores it
+/// A protection class. The raw value is Apple's number for the protection class. Each row stores it
 /// unencrypted.
 package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
     case whenUnlocked = 6

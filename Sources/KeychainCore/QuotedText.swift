@@ -1,9 +1,9 @@
 // QuotedText: escapes text from untrusted sources, such as paths and program names, for output on
 // one line.
-//   (1) Escaped text stays on one line, and a terminal shows all of it: characters that it would
-//       act on or not show, including the controls of the text direction, are replaced with escape
-//       sequences. Right-to-left letters remain, so a terminal may still reorder them and the
-//       characters next to them.
+//   (1) Escaped text stays on one line, and a terminal shows all of it: characters that a terminal
+//       would act on or not show, including those that control the text direction, are replaced
+//       with escapes such as `\u{1b}`. Right-to-left letters remain, so a terminal may still
+//       reorder them and the characters next to them.
 //   (2) A quoted text can't contain its own end: quotation marks in it are escaped.
 
 extension Unicode.Scalar {

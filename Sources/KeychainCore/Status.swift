@@ -1,6 +1,6 @@
 // Status: the result codes of the engine and the facades, with Apple's numbers.
 
-/// A result code. The raw value is Apple's `OSStatus`. Apple's `SecBase.h` defines all of them
+/// A result code. The raw value is Apple's `OSStatus`. Apple's `SecBase.h` defines all these values
 /// except those of ``internalError`` and ``authenticationNeeded``, which are in `SecBasePriv.h`.
 package struct Status: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32

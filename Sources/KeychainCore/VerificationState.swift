@@ -6,15 +6,15 @@ package struct VerificationState: Hashable, Sendable {
         case unneeded
         /// The keychain was verified since the machine started.
         case verified
-        /// The keychain was verified, but other processes don't know it, because there is no usable
-        /// runtime folder in which to record it.
+        /// The keychain was verified, but other processes don't know that, because there is no
+        /// usable runtime folder in which to record the verification.
         case verifiedHere
         /// A verification is in progress.
         case running
         /// The keychain has not been verified since the machine started.
         case never
-        /// Since the last verification, the files were changed otherwise than by commits of the
-        /// processes that use the keychain.
+        /// Since the last verification, the files were changed by something other than the commits
+        /// of the processes that use the keychain.
         case changed
         /// The verification failed: the keychain is not as its last commit left it.
         case failed

@@ -1,5 +1,5 @@
-// WayIn: the secrets that open a keychain in addition to the device key, summaries of the key
-// slots, and the state of the binding to a machine.
+// WayIn: the secrets that open those parts of a keychain for which the device key is not enough,
+// summaries of the key slots, and the state of the binding to a machine.
 
 /// A secret that opens the items for which the device key is not enough.
 package enum WayIn: Sendable {
@@ -28,7 +28,7 @@ package struct SlotSummary: Hashable, Sendable {
         case unknown
     }
 
-    /// The number by which the slot is removed.
+    /// The number that identifies the slot, for example to remove it.
     package let number: UInt32
     package let kind: Kind
     /// The time when the slot was created, in seconds since 2001-01-01 00:00:00 UTC.

@@ -54,8 +54,8 @@ package struct BlindIndex: Sendable {
         return recentKeys.label(for: input) { label(input) }
     }
 
-    /// The label of all attributes of the primary key other than its first and second, with the
-    /// access group.
+    /// One label for the access group together with all attributes of the primary key except the
+    /// first two.
     package func remainingKeyLabel(
         _ attributes: Attributes, accessGroup: String, in space: Space
     ) -> Label {
@@ -65,7 +65,7 @@ package struct BlindIndex: Sendable {
         return label(input)
     }
 
-    /// The label of all attributes that distinguish the servers on one host. Absent attributes
+    /// One label for all attributes that distinguish the servers on one host. Absent attributes
     /// count as empty values.
     package func serverLabel(_ attributes: Attributes, in space: Space) -> Label {
         var input = Self.prefix(.server, space)

@@ -1,9 +1,8 @@
 // CryptographicPrimitives: the operations of the crypto library on which the keychain is built.
 //   (1) `AuthenticatedEncryption` seals and opens the keychain's own data with AES-256-GCM, a
 //       random 96-bit nonce and a 128-bit tag: nonce ‖ ciphertext ‖ tag. `PageKey` authenticates
-//       pages, which are not secret. Other formats have ciphers of their own: key grants of the
-//       synchronization, age files, files of gnome-keyring, exported keys, and what a program
-//       encrypts with a `SecKey`.
+//       pages, which are not secret. Other formats use other ciphers: key grants in a circle, age
+//       files, files of gnome-keyring, exported keys, and what a program encrypts with a `SecKey`.
 //   (2) Keys are derived from keys with HKDF-SHA-256, and from passcodes and passwords with scrypt.
 //       The keys of an audit, and of a `StoreAuthenticator` that is derived from another one, are
 //       HMAC-SHA-256 codes under another key.
@@ -165,7 +164,7 @@ package struct PasscodeCost: Hashable, Sendable {
 // MARK: - Fingerprints
 
 package enum Fingerprint {
-    /// SHA-1, for values that Apple's interface defines by it. 20 bytes.
+    /// SHA-1, for values that Apple's interface defines as SHA-1 hashes. 20 bytes.
     package static func sha1(of bytes: [UInt8]) -> [UInt8] {
         Array(Insecure.SHA1.hash(data: bytes))
     }

@@ -1,7 +1,7 @@
 // DeviceKeyFiles: the file formats of the device key, at the root of the key hierarchy.
 //   (1) Unencrypted: Documentation/Formats/device-key-v1.md. Sealed by hardware:
 //       Documentation/Formats/device-key-v2.md.
-//   (2) Everything is stored twice, so that one flipped byte doesn't lose a keychain.
+//   (2) Everything is stored twice, so that one damaged byte doesn't make a keychain unreadable.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -75,8 +75,8 @@ package enum SealedDeviceKeyFile {
         package let isWhole: Bool
     }
 
-    /// - Returns: `nil` if no copy is intact, or the two copies differ. The file can then be of
-    ///   version 1.
+    /// - Returns: `nil` if no copy is intact, or if the two copies differ. The file may then be one
+    ///   of version 1.
     package static func decode(_ file: SecretBytes) -> Contents? {
         guard file.count.isMultiple(of: 2), file.count > 2 * overhead else { return nil }
         let half = file.count / 2

@@ -1,6 +1,7 @@
 // PasscodePolicy: the minimum length of passcodes, and the cost of deriving a key from one.
-//   (1) Unless hardware seals the device key, it is in a file beside the keybag. Against an
-//       attacker with a copy of the folder, only the passcode and its cost then protect the items.
+//   (1) Unless hardware seals the device key, a file beside the keybag contains it unencrypted.
+//       Only the passcode and its cost then protect the items from an attacker with a copy of the
+//       folder.
 //   (2) A process measures the cost once, when it is first needed. The result is never below
 //       scrypt's N = 2^17, r = 8, p = 1, the minimum that OWASP recommends.
 
@@ -31,9 +32,9 @@ package enum PasscodePolicy: Hashable, Sendable {
 // MARK: - Cost
 
 extension PasscodeCost {
-    /// The cost with the highest N from 2^17 to 2^19, and so with at most 512 MiB of memory, that
-    /// takes at most `time` and at most an eighth of `memory`, in bytes. Only 2^17 is measured, and
-    /// it is the result even if it exceeds the limits.
+    /// Returns the highest cost, from N = 2^17 to N = 2^19, that takes at most `time` and at most
+    /// an eighth of `memory`, which is in bytes. N = 2^19 takes 512 MiB. Only N = 2^17 is measured,
+    /// and it is the result even if it exceeds the limits.
     package static func calibrated(
         toward time: Duration = .seconds(1), memory: Int = physicalMemory,
         measuring measure: (PasscodeCost) -> Duration = Self.measured

@@ -1,4 +1,5 @@
-// StoreDigest: a keyed hash over a set of rows that is updated at constant cost.
+// StoreDigest: a keyed hash over a set of rows. Updating it for one changed row costs the same
+// however many rows there are.
 //   (1) The digest is the sum modulo 2^256 of HMAC-SHA-256 over each row's identity and tag.
 //   (2) The order of changes doesn't matter. Removing a row subtracts what adding it contributed.
 //   (3) An attacker without the integrity key can't create rows that result in a chosen sum.

@@ -20,7 +20,7 @@ public import KeychainServices
 ///
 /// This type corresponds to the enumeration of the same name in CryptoKit.
 public enum SecureEnclave {
-    /// Whether the hardware is available. `false` also if the keychain can't be used.
+    /// Whether the hardware is available. Also `false` if the keychain can't be used.
     public static var isAvailable: Bool {
         (try? KeychainContext.current().handler.perform(HasSecureEnclave())) ?? false
     }
@@ -89,8 +89,7 @@ extension SecureEnclave.P256.Signing {
                 EnclaveKey(dataRepresentation: dataRepresentation, authenticationContext))
         }
 
-        /// The encrypted representation by which this keychain and its hardware use the key. It
-        /// can't be used elsewhere.
+        /// The key in encrypted form. Only this keychain, with its hardware, can use it.
         public var dataRepresentation: Data { key.blob.encoded }
 
         /// Signs a digest.
@@ -171,8 +170,7 @@ extension SecureEnclave.P256.KeyAgreement {
                 EnclaveKey(dataRepresentation: dataRepresentation, authenticationContext))
         }
 
-        /// The encrypted representation by which this keychain and its hardware use the key. It
-        /// can't be used elsewhere.
+        /// The key in encrypted form. Only this keychain, with its hardware, can use it.
         public var dataRepresentation: Data { key.blob.encoded }
 
         /// Computes a shared secret with the owner of a public key.

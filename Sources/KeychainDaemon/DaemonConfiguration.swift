@@ -29,8 +29,8 @@ package struct DaemonConfiguration: Sendable {
     /// Whether programs that the registry doesn't name get no access. In the machine's service,
     /// this applies to users.
     package var isRegistryOnly: Bool
-    /// The path of the tool that may use every access group of its own user's keychain. `nil` if
-    /// there is none.
+    /// The path of `keychainctl`, which may use every access group of the keychain of the user who
+    /// runs it. `nil` if no program has this right.
     package var keychainctl: String?
     /// The duration after which a keychain is locked if no program has read or saved a secret of
     /// its when-unlocked classes. `nil` to never lock it.
@@ -68,11 +68,11 @@ package struct DaemonConfiguration: Sendable {
         /// The maximum number of requests of all connections that are carried out at once, not
         /// counting those that have threads of their own or run on an event loop: see ``Workers``.
         package var requests = 16
-        /// The duration without a request after which a connection without subscriptions is closed.
-        /// A connection without `hello` is closed after `handshakeTime`.
+        /// A connection without subscriptions is closed if it has had no request for this long. A
+        /// connection without `hello` is closed after `handshakeTime`.
         package var connectionIdleTime: Duration = .seconds(600)
-        /// How long a client may receive no bytes of what was sent to it before its connection is
-        /// closed.
+        /// The duration after which a connection is closed if data for the client is waiting and
+        /// the client receives none of it.
         package var answerTime: Duration = .seconds(30)
         /// The number of bytes of answers in flight, over all connections of one ``Party``, at
         /// which further requests of that party have to wait.
@@ -83,8 +83,8 @@ package struct DaemonConfiguration: Sendable {
         /// How long an ending service waits for pending requests to be answered, before it closes
         /// the connections.
         package var endTime: Duration = .seconds(10)
-        /// The duration without connections and verifications after which the machine's service
-        /// closes a user's keychain, unless closing would lock it.
+        /// The machine's service closes a user's keychain that has had neither connections nor
+        /// verifications for this long, unless closing would lock it.
         package var idleTime: Duration = .seconds(600)
         /// The interval at which the service checks whether the registry has changed.
         package var registryInterval: Duration = .seconds(2)

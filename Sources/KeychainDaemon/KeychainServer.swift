@@ -46,8 +46,8 @@ package final class KeychainServer: Sendable {
     ///   - ownSockets: File descriptors of dedicated sockets from the service manager, by name.
     ///   - log: Receives a line for each request.
     /// - Throws: ``ServiceFailure`` if a lock is held by another service, if a folder or a socket
-    ///   can't be used, or if the thread of the audit can't be started. An audit that can't be
-    ///   written is no error yet, see ``AuditTrail``.
+    ///   can't be used, or if the thread of the audit can't be started. If the audit can't be
+    ///   written, nothing is thrown here: see ``AuditTrail``.
     package init(
         _ configuration: DaemonConfiguration, socket: Int32? = nil, credentialSocket: Int32? = nil,
         ownSockets: [String: Int32] = [:], log: Logger
@@ -145,8 +145,8 @@ package final class KeychainServer: Sendable {
         return acceptor
     }
 
-    /// Ends the service, see (2), and waits until it has ended. It is called once, and not on an
-    /// event loop.
+    /// Ends the service, see (2), and waits until it has ended. Call this function only once, and
+    /// not on an event loop.
     package func stop() {
         let acceptor = acceptor.withLock { acceptor in
             defer { acceptor = nil }

@@ -1,7 +1,7 @@
 // LogQueue: log lines on their way to standard error, which may block for a long time.
-//   (1) Logging never blocks: a separate thread writes the lines, in order. It writes the lines
-//       that occur within a few milliseconds together, so that a busy service doesn't wake it for
-//       each line.
+//   (1) Logging never blocks: a separate thread writes the lines, in order. Lines that are logged
+//       within a few milliseconds of each other are written together, so that a busy service
+//       doesn't wake the thread for each line.
 //   (2) The queue is bounded. A line that doesn't fit is dropped. The number of dropped lines is
 //       reported in a line of its own, before the next line that fits or when the queue is empty.
 

@@ -4,8 +4,8 @@
 //       attribute, except that the line about a credential that systemd requests names the
 //       credential and its unit.
 //   (2) Log lines are either text for people or JSON for programs.
-//   (3) The message is text of this service, with at most numbers and hashes in it. Data from
-//       others, such as a path, is in a field, quoted and escaped, so that neither lines nor fields
+//   (3) The message is the service's own text. The only data in it are numbers and hashes. Other
+//       data, such as a path, is in a field, quoted and escaped, so that neither lines nor fields
 //       can be forged.
 
 import FoundationEssentials
@@ -84,8 +84,8 @@ struct AuditLog: Sendable {
             RefusalTally.Kind(message: message, user: peer.uid, subject: peer.name))
     }
 
-    /// Logs how many refusals of the last interval were counted without a log line, once that
-    /// interval is over or, with `atOnce`, immediately.
+    /// Logs how many refusals in this interval got no log line of their own. Does nothing until the
+    /// interval is over, unless `atOnce` is `true`.
     func tellCounts(atOnce: Bool = false) {
         for (kind, count) in tally.take(atOnce: atOnce) {
             var fields: Logger.Metadata = ["count": "\(count)", "reason": "\(kind.subject)"]

@@ -65,8 +65,8 @@ final class RefusalTally: Sendable {
     /// Ends the interval if it is over, and begins the next one.
     ///
     /// - Parameter atOnce: Pass `true` to end the interval in any case.
-    /// - Returns: The kinds that were counted beyond those logged in full, with the number of such
-    ///   refusals.
+    /// - Returns: The kinds with more refusals than were logged in full, and for each the number of
+    ///   refusals that weren't logged in full.
     func take(atOnce: Bool = false) -> [(kind: Kind, count: Int)] {
         let now = now()
         let counts = state.withLock { state -> [Kind: Int] in

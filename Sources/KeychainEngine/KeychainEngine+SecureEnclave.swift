@@ -11,8 +11,8 @@
 //   (5) The database records for which classes blobs were made. When the keys of these classes are
 //       rotated, the old ones are kept as retired keys.
 //   (6) The row has the protection class and the constraints of its key.
-//   (7) Requests to make or use a key are logged with their name and status only: they have no
-//       shape.
+//   (7) Requests to make or use a key are logged with their name and status only: they contain no
+//       attribute names that could be logged.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -191,8 +191,9 @@ extension KeychainEngine {
         return .opened(content)
     }
 
-    /// Refuses a new item that claims to be a hardware key and whose data isn't a blob with its
-    /// properties, or that is synchronizable. Without data it is accepted.
+    /// Checks a new item that claims to be a hardware key. Such an item is refused if it is
+    /// synchronizable, or if its data isn't a blob with the item's protection class and access
+    /// control. Without data it is always accepted.
     func checkBlob(
         _ data: Data?, _ record: ItemRecord, _ protection: ProtectionClass
     ) throws(KeychainFailure) {
@@ -212,8 +213,9 @@ extension KeychainEngine {
         }
     }
 
-    /// Refuses to change the data or the properties that a hardware key was made with, to make one
-    /// synchronizable, and to turn another item into a hardware key or the reverse.
+    /// Refuses to change the data, protection class or constraints of a hardware key, to make it
+    /// synchronizable, to turn it into another kind of item, and to turn another item into a
+    /// hardware key.
     func checkChange(
         to opened: OpenedRow, _ changes: ItemChanges, _ record: ItemRecord
     ) throws(KeychainFailure) {
@@ -225,7 +227,7 @@ extension KeychainEngine {
         else {
             throw .param(
                 "The data, protection class and access control of a Secure Enclave key can't be "
-                    + "changed, and no other item can become one.")
+                    + "changed, and another item can't be turned into a Secure Enclave key.")
         }
     }
 }

@@ -16,12 +16,12 @@ import Synchronization
 
 package final class KeychainEngine: RequestHandler {
     let options: EngineOptions
-    /// The database and its keys since the last rotation that this process has noticed.
+    /// The database and its keys, as of the last rotation that this process has noticed.
     let latest: Mutex<Session>
     /// Held while this process switches to the database and keys of a rotation.
     let following = Mutex<Void>(())
-    /// Whether the copy of the keybag differed from the keybag in the database when the keychain
-    /// was opened.
+    /// Whether the keybag file differed from the keybag in the database when the keychain was
+    /// opened.
     let keybagCopyDiffered: Bool
     /// `nil` for a keychain in memory, which belongs to this process alone.
     private let lease: StoreFolder.Lease?
@@ -58,7 +58,7 @@ package final class KeychainEngine: RequestHandler {
     ///   - options: The options, such as the clock, the cost of new passcodes, and the hardware
     ///     that a sealed device key requires.
     /// - Returns: The keychain. It is unlocked if neither a passcode nor another way to unlock it
-    ///   is set, or if the credential unlocks it.
+    ///   is set, or if the credential in the options unlocks it.
     /// - Throws: `notAvailable` if it is damaged, belongs to another user, is being recovered, or
     ///   needs its passcode for a conversion; `decode` if an item can't be converted;
     ///   `invalidKeychain` if the device key is missing or doesn't open the keybag; `wrongVersion`
@@ -84,8 +84,8 @@ package final class KeychainEngine: RequestHandler {
     }
 
     /// Opens a keychain in memory, in the state after a boot of the device: unlocked if neither a
-    /// passcode nor another way to unlock it is set, or if the credential unlocks it; otherwise
-    /// with the keys of the *always* classes only.
+    /// passcode nor another way to unlock it is set, or if the credential in the options unlocks
+    /// it; otherwise with the keys of the *always* classes only.
     ///
     /// - Parameters:
     ///   - memory: The memory that holds the keychain. Engines on the same memory see the same
@@ -222,9 +222,9 @@ package struct EngineOptions: Sendable {
     /// opened on other machines only with a recovery code.
     package var machine: Machine
     /// Returns the credential with which a service unlocks the keychain without a user. It is
-    /// called when a locked keychain that has a slot for a credential is opened, also after a
-    /// rotation by another process; by a recovery that was given no way in; and by rotations, which
-    /// keep that slot.
+    /// called when a locked keychain that has a slot for a credential is opened, or is opened again
+    /// after a rotation by another process. It is also called by a recovery that was given no way
+    /// in, and by each rotation, so that the new keychain keeps the slot.
     package var credential: @Sendable () -> SecretBytes?
     /// Creates the object that answers the messages of synchronization for one keychain. Returns
     /// `nil` in a program that was built without synchronization.
@@ -235,11 +235,11 @@ package struct EngineOptions: Sendable {
     /// When the database is verified, and where the result is recorded. `nil` to verify it only on
     /// request, and to record the result in the memory of this process.
     package var freshness: FreshnessOptions?
-    /// The path of a folder without a keychain, if this is an empty keychain in memory that answers
-    /// in its place. The status reported is then that of the folder.
+    /// For an empty keychain in memory that answers in place of a folder without a keychain: the
+    /// path of that folder. The status reported is then that of the folder.
     package var absentFolder: String?
-    /// Receives requests about items and hardware keys, with the requests' shape and status, and
-    /// messages about the keychain, such as warnings.
+    /// Receives requests about items and hardware keys, with their status and the names of the
+    /// items' attributes, and messages about the keychain, such as warnings.
     package var log: Logger
     /// Called now and then with the progress of converting a keychain of an earlier version.
     package var conversionProgress: @Sendable (RequestProgress) -> Void

@@ -1,9 +1,9 @@
 // DeferredKeychain: the keychain of a folder that doesn't contain one yet.
 //   (1) Reading creates nothing: the answers are those of an empty keychain, and the folder stays
-//       as it is, even if it doesn't exist. The same applies to changes of what an empty keychain
-//       doesn't have, such as items or a passcode. The keychain is created by the first request to
-//       add an item, to set a passcode, to change the slots or to create a hardware key, and by the
-//       requests `SetHistory` and `Synchronize`, even if they only read.
+//       as it is, even if it doesn't exist. The same applies to requests to change or delete what
+//       an empty keychain doesn't have, such as items or a passcode. The keychain is created by the
+//       first request to add an item, to set a passcode, to change the slots or to create a
+//       hardware key, and by the requests `SetHistory` and `Synchronize`, even if they only read.
 //   (2) Each call checks whether the keychain exists, since another process may create it. Once it
 //       exists, all calls go to it, and so do subscriptions.
 //   (3) A subscription can't watch a folder that doesn't exist, so it polls for the keychain. The

@@ -7,8 +7,8 @@
 //   (2) The decision is made once per process. A failure to decide isn't cached.
 //   (3) An existing socket is used. If the service doesn't answer, requests fail: if another
 //       keychain were opened instead, all items would seem to be gone. A socket that the user's
-//       service left behind when it was killed is ignored, provided that the service had the same
-//       keychain that is opened instead.
+//       service left behind when it was killed is ignored, provided that the keychain opened
+//       instead is the one that the service had open.
 //   (4) For the same reason, the machine's service isn't used by a user whose own service has
 //       served a keychain before and isn't running now. This is an error, and its text says how to
 //       choose a keychain.
@@ -111,8 +111,8 @@ package struct KeychainChoice: Hashable, Sendable {
                 let cause =
                     isLeft
                     ? "this user's service has ended and left its socket behind"
-                    : "there is no socket of a service"
-                self.init(.embedded, reason: "the default, as \(cause)")
+                    : "no service has a socket"
+                self.init(.embedded, reason: "default, because \(cause)")
             }
         }
     }
@@ -174,7 +174,7 @@ package struct ChoiceContext: Sendable {
     /// The socket of this user's service. `nil` if there is none, or if a service that has ended
     /// left it behind.
     /// - Throws: `param` if there is a socket in a foreign runtime folder, and if the service that
-    ///   has ended kept a different keychain from the one that this program would open.
+    ///   has ended had a different keychain open from the one that this program would open.
     func userSocket() throws(KeychainFailure) -> (path: String?, isLeft: Bool) {
         switch runtimeFolder {
         case .none: return (nil, false)
@@ -185,8 +185,8 @@ package struct ChoiceContext: Sendable {
             let own = try EmbeddedKeychain.location(environment).directory
             guard Self.isSame(note.folder, own) else {
                 throw .param(
-                    "The service that created the socket \(socket) has ended. It kept the keychain "
-                        + "in \(note.folder), but this program would open the one in \(own). "
+                    "The service that created the socket \(socket) has ended. It had the keychain "
+                        + "in \(note.folder) open, but this program would open the one in \(own). "
                         + "Restart the service with the same options, or choose the keychain in "
                         + "\(configurationPath): {\"service\": "
                         + "\"\(KeychainChoice.embeddedName)\"}.")

@@ -1,5 +1,5 @@
-// KeychainContext: the keychain that the facades use in the current task, its entitlements, and the
-// recorder of failures.
+// KeychainContext: the keychain that the facades use in the current task, the entitlements of the
+// caller, and the recorder of failures.
 
 package import KeychainCore
 import KeychainEngine

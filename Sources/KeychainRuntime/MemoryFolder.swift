@@ -1,9 +1,9 @@
 // MemoryFolder: a folder in memory with one file, for programs that edit a file by its path and may
 // replace it with another.
 //   (1) The folder is in a file system in memory, and only this user can enter it.
-//   (2) At the end, all files in the folder are overwritten and removed, including those that the
-//       program put there. If the process is killed, they remain until the user's session ends or
-//       the machine is shut down.
+//   (2) `remove()` overwrites and removes all files in the folder, including those that the program
+//       put there. If this process is killed before that, the files remain until the user's session
+//       ends or the machine is shut down.
 
 package import FoundationEssentials
 import Glibc

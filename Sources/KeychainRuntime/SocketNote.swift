@@ -1,7 +1,7 @@
-// SocketNote: a note that a user's service writes about its main socket to the lock file beside it.
-// By the note and the lock, a program recognizes that the service has ended.
-//   (1) A service holds the lock from before it creates the socket until after it has removed it,
-//       or until it ends for any reason. So if a note names a socket and its lock is free, the
+// SocketNote: a note about the main socket of a user's service. The service writes it to the lock
+// file beside the socket. From the note and the lock, a program sees whether the service has ended.
+//   (1) A service takes the lock before it creates the socket, and holds it until it has removed
+//       the socket or ends for any reason. So if a note names a socket and the lock is free, the
 //       socket was left behind.
 //   (2) If another program, such as systemd, has since created a socket at the same path, that is a
 //       different file, and no note names it.
@@ -16,8 +16,8 @@ package struct SocketNote: Hashable, Sendable {
     package let folder: String
     private let device: UInt64
     private let inode: UInt64
-    /// The change time of its inode. This distinguishes the socket from later files, to which many
-    /// file systems give the inode number of a removed one.
+    /// The change time of the socket's inode. This distinguishes the socket from later files: many
+    /// file systems give a new file the inode number of a removed one.
     private let changed: Int64
 
     /// The note about an existing socket.

@@ -180,7 +180,8 @@ final class SecureEnclaveKeys: Sendable {
         let key: SecKey
     }
 
-    /// Keys in the order in which they were last held. Beyond the limit, the first one is dropped.
+    /// Keys in the order of the last call of `hold` for each. Beyond the limit, the first one is
+    /// dropped.
     private struct Keys {
         let limit: Int
         var held: [Held] = []

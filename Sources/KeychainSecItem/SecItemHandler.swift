@@ -65,8 +65,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     #else
     private let keychain: @Sendable () -> ProcessConnection
 
-    /// Creates a handler for the keychain that `keychain` returns. It is called before every call
-    /// of a SecItem or SecKey function; a request can make several such calls.
+    /// Creates a handler for the keychain that `keychain` returns. The closure is called before
+    /// every call of a SecItem or SecKey function; a request can make several such calls.
     package init(_ keychain: @escaping @Sendable () -> ProcessConnection) {
         self.keychain = keychain
     }
@@ -109,7 +109,6 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         return try add(SecItemQuery.addition(request.item), request.item)
     }
 
-    /// Adds an item.
     func add(
         _ addition: SecItemQuery.Dictionary, _ new: NewItem
     ) throws(KeychainFailure) -> ItemSnapshot {

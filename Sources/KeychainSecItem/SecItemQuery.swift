@@ -106,7 +106,8 @@ enum SecItemQuery {
         ]
     }
 
-    /// The dictionary that stores a hardware key. The key itself supplies its other attributes.
+    /// The dictionary that stores a hardware key. Of `item.attributes`, it contains only those that
+    /// name the key; the key itself supplies the others.
     static func addition(
         _ item: NewItem, of key: SecKey
     ) throws(KeychainFailure) -> Dictionary {

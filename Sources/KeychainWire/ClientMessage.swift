@@ -64,7 +64,7 @@ package enum ClientMessage: Sendable {
     /// - Throws: `param` if the bytes are not a message. The connection must then be closed.
     package static func id(from reader: inout MessageReader) throws(KeychainFailure) -> UInt64 {
         let id: UInt64 = try reader.number()
-        guard id > 0 else { throw .unreadable("it has no id") }
+        guard id > 0 else { throw .unreadable("its id is missing") }
         return id
     }
 
@@ -103,7 +103,9 @@ package struct ClientHello: Hashable, Sendable, MessageCodable {
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         let oldest: UInt32 = try reader.number()
         let newest: UInt32 = try reader.number()
-        guard oldest <= newest else { throw .unreadable("its oldest version is above its newest") }
+        guard oldest <= newest else {
+            throw .unreadable("the oldest protocol version that it names is above the newest one")
+        }
         versions = oldest...newest
     }
 }

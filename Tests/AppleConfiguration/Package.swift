@@ -1,13 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The modules that are built on Apple's platforms, built in the same way on Linux:
-// `canImport(Darwin)` is true for these modules, and `import Security`, `import
-// LocalAuthentication` and `import CryptoKit` mean the modules of this repository.
+// Builds the modules for Apple's platforms on Linux, in the same way as on Apple's platforms: for
+// these modules, `canImport(Darwin)` is true, and `import Security`, `import LocalAuthentication`
+// and `import CryptoKit` mean modules of this repository.
 // Documentation/ApplePlatforms.md says what this package tests and what it doesn't.
 
-/// SwiftPM finds the product of an alias by its package's identity. For a package at a path, the
-/// identity is the name of the folder, which can be different in each clone.
+/// The identity of this repository's package, by which SwiftPM finds a product that gets an alias.
+/// For a package at a path, the identity is the folder's name, which can differ between clones.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
@@ -26,8 +26,8 @@ let testing: Target.Dependency = .product(
     name: "KeychainTesting", package: swiftKeychain, moduleAliases: aliases)
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
-/// The modules that are built twice: for Linux, and as for Apple's platforms. In the second build,
-/// the modules' names have the prefix `Apple`.
+/// The modules that are built twice: once for Linux, and once in the configuration of Apple's
+/// platforms. In the second build, the modules' names have the prefix `Apple`.
 let modules = [
     "KeychainCore", "KeychainServicesDarwin", "KeychainAuthenticationDarwin", "KeychainServices",
     "KeychainAuthentication", "KeychainCryptoKit", "KeychainSecItem", "Keychain", "KeychainTesting",
@@ -52,9 +52,10 @@ func appleSettings(_ modules: [String]) -> [SwiftSetting] {
     ]
 }
 
-/// A module that is built as for Apple's platforms, with a symbolic link to its sources. An import
-/// of one of its dependencies means the module with the prefix `Apple`. An import of another module
-/// keeps its meaning, because SwiftPM may not have built the module with the prefix yet.
+/// A module built in the configuration of Apple's platforms. Its folder is a symbolic link to the
+/// module's sources. An import of one of its dependencies means the module with the prefix `Apple`.
+/// An import of another module keeps its meaning, because SwiftPM may not have built the module
+/// with the prefix yet.
 func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
     let names = dependencies.compactMap { dependency -> String? in
         guard case .byNameItem(let name, _) = dependency else { return nil }

@@ -97,8 +97,8 @@ package struct CallSweep {
 
     // MARK: Verifying
 
-    /// The steps are repeated twice, each time with the files that the interruption left: by a
-    /// program that reads the keychain first, and by one that doesn't.
+    /// Verifies the keychain, and repeats the steps twice, each time with the files that the
+    /// interruption left: once after reading the keychain, and once without reading it first.
     private mutating func judge(
         _ scenario: Scenario, _ run: Strace.Run, _ root: String, _ place: String
     ) {
@@ -106,7 +106,7 @@ package struct CallSweep {
         let states = scenario.states
         let done = min(run.doneCount, scenario.steps.count)
         var possible = Array(states[done...min(done + 1, states.count - 1)])
-        // If a failure says that nothing was changed, the caller relies on this.
+        // If a failure says that nothing was changed, the caller relies on that.
         if run.doneCount < scenario.steps.count,
             run.failures.last?.contains("othing was changed") == true
         {

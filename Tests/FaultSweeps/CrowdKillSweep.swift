@@ -24,7 +24,8 @@ package struct CrowdKillSweep {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Runs a number of crowds, each on a keychain that doesn't exist yet.
+    /// Runs a number of crowds of processes, one crowd after the other, each on a keychain that
+    /// doesn't exist yet.
     ///
     /// - Parameter count: The number of crowds.
     /// - Throws: An error if a process can't be started.

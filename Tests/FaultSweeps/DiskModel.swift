@@ -3,9 +3,9 @@
 //   (1) The bytes of a write are on the disk once an fsync or fdatasync of the file after the write
 //       has succeeded. Of any other write, all, none or some of the 512-byte sectors may be on the
 //       disk.
-//   (2) A change of a name is on the disk once an fsync of the folder after the change has
-//       succeeded. Other changes of names reach the disk in their order, as with journaling file
-//       systems.
+//   (2) A change of a name (a file or folder is created, renamed or removed) is on the disk once an
+//       fsync of the folder after the change has succeeded. Other changes of names reach the disk
+//       in their order, as with journaling file systems.
 //   (3) The writes that a failed fsync covered may never reach the disk, even if a later fsync
 //       succeeds: the kernel no longer considers them dirty.
 

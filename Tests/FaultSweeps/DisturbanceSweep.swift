@@ -45,7 +45,7 @@ package struct DisturbanceSweep {
 
     /// Disturbs a number of processes in each way.
     ///
-    /// - Parameter count: The number of processes for each kind.
+    /// - Parameter count: The number of processes for each kind of disturbance.
     /// - Throws: An error if a process can't be started.
     package mutating func sweep(_ count: Int) throws {
         for disturbance in Disturbance.allCases {

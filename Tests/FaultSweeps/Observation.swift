@@ -36,7 +36,7 @@ package struct Observation: CustomStringConvertible {
 
     package var isSound: Bool { failureOfOpening == nil && check?.isSound == true }
 
-    /// Opens a keychain and makes all requests.
+    /// Opens a keychain and collects its answers.
     ///
     /// - Parameters:
     ///   - directory: The keychain's folder.
@@ -79,7 +79,7 @@ package struct Observation: CustomStringConvertible {
         }
     }
 
-    /// Converts a keychain of version 1 that requires a passcode.
+    /// Converts a keychain of version 1 if its conversion requires a passcode.
     private static func convert(_ directory: String, _ passcodes: Set<Int>) {
         let options = StepRunner.options
         guard

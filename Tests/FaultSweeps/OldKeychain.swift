@@ -1,5 +1,5 @@
-// OldKeychain: keychains in earlier formats, as a program of that time left them, in
-// Tests/KeychainSQLiteTests/Fixtures.
+// OldKeychain: keychains in earlier formats, as earlier versions of the program left them. Their
+// files are in Tests/KeychainSQLiteTests/Fixtures.
 
 import Foundation
 
@@ -28,7 +28,7 @@ package enum OldKeychain: String, CaseIterable, Sendable {
 
     /// A keychain of version 2 whose keybag, header and rows are still of version 1. It has a
     /// passcode and no log, and two items of the service `mail`: the account `a` with the secret
-    /// `secret a`, and the account `b` with another one.
+    /// `secret a`, and the account `b` with another secret.
     package static var withAuthenticatedPages: FolderImage {
         FolderImage(
             of: fixtures.deletingLastPathComponent().appending(path: "database-v2/keybag-v1")

@@ -155,9 +155,9 @@ package struct PowerCutSweep {
         let failure = StepRunner.run(unlocking + scenario.steps[done...], in: directory)
         let end = Observation(of: directory, knowing: states)
         if let failure {
-            report.violate("\(place), going on: \(failure)")
+            report.violate("\(place), continuing failed: \(failure)")
         } else if let difference = end.difference(from: scenario.after) {
-            report.violate("\(place), gone on: \(difference)")
+            report.violate("\(place), after continuing: \(difference)")
         }
         let leftovers = FolderImage(of: root).leftovers(besides: Scenario.place)
         if !leftovers.isEmpty { report.violate("\(place): left over \(leftovers)") }

@@ -42,8 +42,7 @@ package struct RandomKillSweep {
         }
     }
 
-    /// - Returns: The state of the keychain, or `nil` if a step failed or the state is none of the
-    ///   allowed ones.
+    /// - Returns: The state of the keychain, or `nil` if a step failed or the state isn't allowed.
     private mutating func kill(
         in root: String, _ before: KeychainState, _ life: inout [String]
     ) throws -> KeychainState? {

@@ -13,8 +13,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
     package let before: KeychainState
     /// Creates the keychain in its folder. Does nothing if the keychain shouldn't exist yet.
     let prepare: @Sendable (_ directory: String) throws -> Void
-    /// The path of the keychain below the folder of a case. The folders above it are created with
-    /// it.
+    /// The path of the keychain below the folder of a case. Creating the keychain also creates the
+    /// folders above it.
     package static let place = "home/share/keychain"
 
     package var description: String { name }
@@ -163,7 +163,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         try image.layOut(at: directory)
     }
 
-    /// Changes a byte of the index on primary keys, which belongs to no item.
+    /// Changes a byte of the index on primary keys. This byte belongs to no item.
     private static func damageIndex(in directory: String) throws {
         let path = directory + "/keychain.db"
         guard var database = FileManager.default.contents(atPath: path) else {

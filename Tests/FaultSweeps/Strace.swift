@@ -1,7 +1,7 @@
 // Strace: runs the fault-writer under `strace`, which interrupts it at a system call or records its
 // system calls.
-//   (1) A signal is delivered before the call is carried out. An error is returned instead of
-//       carrying it out.
+//   (1) An injected signal is delivered before the call is carried out. An injected error is
+//       returned, and the call isn't carried out.
 //   (2) Where processes can't be traced, a sweep fails with an error.
 
 import Foundation
@@ -49,7 +49,7 @@ package struct Strace: Sendable {
     private let scratch: String
 
     /// - Throws: ``SweepImpossible`` if the fault-writer isn't built, or if `strace` is missing or
-    ///   may not trace.
+    ///   isn't allowed to trace.
     package init(scratch: String) throws {
         self.scratch = scratch
         guard let writer = TestProgram.path(of: "fault-writer") else {
@@ -96,8 +96,8 @@ package struct Strace: Sendable {
     ///   - steps: The steps.
     ///   - directory: The keychain's folder.
     ///   - attempts: The number of attempts for each step.
-    ///   - calls: The names of the system calls to record. Empty for the name of `site`, or for all
-    ///     if there is no site.
+    ///   - calls: The names of the system calls to record. If empty, the calls with the name in
+    ///     `site` are recorded or, without a site, all calls.
     ///   - withData: Whether to record all bytes that the calls write.
     ///   - interruption: The interruption of the process at `site`.
     ///   - site: A system call.

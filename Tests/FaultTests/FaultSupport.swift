@@ -33,7 +33,7 @@ func randomSeed() -> UInt64 {
     UInt64(ProcessInfo.processInfo.environment["SEED"] ?? "") ?? UInt64.random(in: 0...UInt64.max)
 }
 
-/// Executes SQL without updating the keychain's page checksums, as another program would.
+/// Executes SQL without updating the tags of the changed pages, as another program would.
 func execute(_ sql: String, onDatabaseAt path: String) throws {
     var connection: OpaquePointer?
     // SAFETY: only this function uses the handle, and closes it before it returns.

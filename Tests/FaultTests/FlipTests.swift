@@ -68,7 +68,7 @@ import Testing
         print("bytes of a log: \(flips) flips")
     }
 
-    /// The default seed of the random flips. Most messages of failures name the seed and the flip.
+    /// The default seed of the random flips. Most failure messages name the seed and the flip.
     private static let seed: UInt64 = 20_261_121
 
     @Test func `after a flipped bit, a recovery brings back every item or reports its loss`() throws
@@ -186,6 +186,6 @@ import Testing
         let third = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { third.close() }
         let problems = try third.check().problems
-        #expect(problems == ["0 rows are set aside and should be 1"])
+        #expect(problems == ["the database's number of rows set aside is 0 and should be 1"])
     }
 }

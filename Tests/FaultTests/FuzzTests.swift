@@ -20,7 +20,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
     let name: String
     let rounds: Int
     /// Whether accepted input has a single encoding, so that `parse` returns each input of the
-    /// corpus.
+    /// corpus unchanged.
     var isEncodedAgain = false
     let corpus: @Sendable () throws -> [[UInt8]]
     /// The encoding of the parsed input, if it was accepted and has a single encoding.
@@ -61,7 +61,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
             },
             parse: { bytes in
                 guard let keybag = try? Keybag.parse(bytes) else { return nil }
-                // The tag isn't part of the body, and is copied.
+                // The tag isn't part of the parsed content, so it is copied from the input.
                 return keybag.encoded(with: authenticator).dropLast(32) + bytes.suffix(32)
             }),
         FuzzTarget(

@@ -176,7 +176,7 @@ import Testing
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    /// The states of the files of a keychain with one item during a rotation. In the last one the
+    /// The files of a keychain with one item, at each stage of a rotation. At the last stage, the
     /// old database is marked as superseded, and the anchor records this.
     private func states() throws -> [FolderImage] {
         let folder = try TemporaryFolder()

@@ -1,7 +1,7 @@
 // SweepTests: short runs of the sweeps `kills`, `power-cuts`, `random-kills` and `flips` of
 // `./dev soak`.
-//   (1) A sweep mostly waits for other processes. It runs on a separate thread, because on one of
-//       the few threads that tests share it would delay other tests.
+//   (1) A sweep mostly waits for other processes. It runs on a separate thread. If it ran on one of
+//       the few threads that the tests share, it would delay other tests.
 
 import FaultSweeps
 import Foundation

@@ -1,9 +1,9 @@
 // FlipSweep: opens a keychain again and again, each time with one byte of one file changed, and
 // reports wrong answers. A crash ends the process, and the test notices that.
 //   The correct answer is the written data for an item that exists, and "not found" for an item
-//   that doesn't. Any other error is accepted, too. Wrong answers are other data, "not found" for
-//   an item that exists, a found item that doesn't exist, a list with fewer items than can be
-//   loaded, and errors about damaged items of which none names its item.
+//   that doesn't. Any other error is accepted, too. These answers are wrong: other data; "not
+//   found" for an item that exists; an item that was never added; a list with fewer items than can
+//   be loaded; and errors that report only damaged items, if none of the errors names its item.
 
 import Foundation
 import KeychainEngine

@@ -1,5 +1,6 @@
-// Writers: tasks of fault-writer that change a keychain again and again. They acknowledge each
-// change of an item of their own on standard output, after its commit.
+// Writers: tasks of fault-writer, most of which change a keychain again and again. These tasks
+// acknowledge each change on standard output after its commit, except changes of the item that
+// all processes of a crowd write to.
 
 import Foundation
 import KeychainEngine
@@ -31,7 +32,7 @@ func acknowledge(_ line: String) {
 }
 
 /// The step with this number in a sequence that both the writer and the test know: an account and
-/// its new value, or `nil` if the step deletes the account's item.
+/// its new value. The value is `nil` if the step deletes the account's item.
 func step(_ number: Int) -> (account: String, value: Data?) {
     let account = "account \(number * 7 % 16)"
     if number % 5 == 4 { return (account, nil) }
@@ -41,8 +42,8 @@ func step(_ number: Int) -> (account: String, value: Data?) {
     return (account, Data("value \(number)\n".utf8) + padding)
 }
 
-/// The options for tests, with a folder that remembers until the machine boots that a
-/// keychain was verified, if one is given.
+/// The options for tests. If a folder is given, the engine notes there that it has verified the
+/// keychain. Such a note is valid until the next boot.
 func options(rememberingIn folder: String?) -> EngineOptions {
     var options = EngineOptions.testing
     options.freshness = folder.map { FreshnessOptions(folder: $0) }

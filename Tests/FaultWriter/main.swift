@@ -1,4 +1,4 @@
-// fault-writer: the process that fault tests kill, run many times in parallel, and deprive of disk
+// fault-writer: the program that fault tests run in many processes, kill, and deprive of disk
 // space.
 
 import FaultSweeps

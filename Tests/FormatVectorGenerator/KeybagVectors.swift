@@ -168,6 +168,9 @@ struct KeybagVectors {
         invalid(comment, "Structure", keybag, .malformed)
     }
 
+    /// Keybags of which only the structure is wrong: each has a valid tag at its end, except those
+    /// that were cut short or have a byte after the tag. The number of slots is at offset 5; the
+    /// number of keys, two bytes in big-endian order, is at offset 6.
     private func structure() -> [KeybagVector] {
         let key = Self.head + 2 * Self.keyByteCount
         func cost(_ comment: String, _ offset: Int, _ value: UInt8) -> KeybagVector {
@@ -246,6 +249,8 @@ struct KeybagVectors {
                 keybag(bare) { keybag in
                     keybag.keys = KeyHierarchyVersion1.create(deviceKey: deviceKey).keybag.keys
                 }),
+            // According to the protector in their entries, the device key alone opens these keys.
+            // In fact they are also wrapped under the tier key.
             malformed(
                 "keys of the passcode's tier named as the device's",
                 keybag(guarded) { keybag in

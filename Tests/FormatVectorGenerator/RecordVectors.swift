@@ -231,7 +231,7 @@ enum RecordVectors {
         func value(_ comment: String, _ type: UInt8, _ bytes: [UInt8]) -> RecordEncodingVector {
             invalid(comment, "Values", self.bytes(of: [("acct", type, bytes), group, sync, tomb]))
         }
-        /// The record with a field whose size differs from that of its value.
+        /// A record with a field that states a wrong size for its value.
         func size(_ comment: String, _ size: UInt32) -> RecordEncodingVector {
             var record = bytes(of: [group, sync, tomb, ("type", 1, Array("abcd".utf8))])
             record.replaceSubrange(

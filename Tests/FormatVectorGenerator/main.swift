@@ -1,6 +1,7 @@
-// format-vectors: writes Documentation/Formats/vectors and the worked examples in the documents.
+// format-vectors: writes Documentation/Formats/vectors and the worked examples in the documents:
 //   swift run format-vectors
-// or whole keychains with a list of their contents, for the tests of another implementation:
+// It can also write whole keychains with a list of their contents, for the tests of another
+// implementation:
 //   swift run format-vectors stores FOLDER
 // Sealing uses random nonces, so every run writes different bytes. The examples use the same bytes
 // as the vectors, so both are written together. Rows and headers of version 1 can be read but no

@@ -110,7 +110,7 @@ package struct Hex: Hashable, Sendable {
         self.bytes = Array(bytes)
     }
 
-    /// - Returns: `nil` unless the text consists of pairs of lower-case digits.
+    /// - Returns: `nil` unless the text consists of pairs of lower-case hexadecimal digits.
     package init?(digits: String) {
         let digits = Array(digits.utf8)
         guard digits.count % 2 == 0 else { return nil }

@@ -170,8 +170,8 @@ package struct LabelVector: FormatVector {
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     package var domain: Domain
-    /// For the domain `attribute`, the attribute. For the domains `remainingKey` and `server`,
-    /// those attributes of the label that are set.
+    /// For the domain `attribute`, the attribute. For the domains `remainingKey` and `server`, the
+    /// attributes that are set. Attributes that these labels don't cover have no effect.
     package var fields: [FieldVector]
     /// UTF-8. Absent for the label of an attribute or a server.
     package var accessGroup: Hex?
@@ -253,9 +253,9 @@ package struct RecordEncodingVector: FormatVector {
 
 /// Documentation/Formats/row-v1.md: the columns of a row, and their decrypted content.
 package struct RowVector: FormatVector {
-    /// The part of the row that doesn't open. `applicationPassword` stands for the secret if the
-    /// class key opens it, but what is inside can't be authenticated under the application
-    /// password: the password is wrong, or the content was changed or belongs to another row.
+    /// The part of the row that doesn't open. `applicationPassword` means that the class key opens
+    /// the secret, but the content can't be authenticated under the application password: the
+    /// password is wrong, or the content was changed or belongs to another row.
     package enum Failure: String, Codable, Sendable {
         case metadata, secret, applicationPassword
     }

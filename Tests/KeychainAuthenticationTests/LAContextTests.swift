@@ -225,7 +225,7 @@ import Testing
         reusing.touchIDAuthenticationAllowableReuseDuration = 300
         #expect(await code(reusing) == nil)
         try test.lock()
-        // A later proof, by another context, which the next lock ends too.
+        // Another context obtains a later proof. The next lock ends this proof, too.
         #expect(await code(LAContext()) == nil)
         try test.lock()
         reusing.interactionNotAllowed = true

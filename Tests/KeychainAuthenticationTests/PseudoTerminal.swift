@@ -15,8 +15,8 @@ final class PseudoTerminal: Sendable {
     private static let patience: Int32 = 60_000
 
     init() throws {
-        // SAFETY: the path is a terminated copy, and each call of `ioctl` uses one integer, within
-        // the call.
+        // SAFETY: the path is a NUL-terminated copy, and each call of `ioctl` uses one integer,
+        // within the call.
         person = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: CInt = 0
         var number: CInt = 0
@@ -24,7 +24,7 @@ final class PseudoTerminal: Sendable {
             unsafe person >= 0 && ioctl(person, Self.setLock, &isLocked) == 0
                 && ioctl(person, Self.number, &number) == 0)
         path = "/dev/pts/\(number)"
-        // SAFETY: the path is a terminated copy for the duration of the call.
+        // SAFETY: the path is a NUL-terminated copy for the duration of the call.
         terminal = unsafe open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
         try #require(terminal >= 0)
     }

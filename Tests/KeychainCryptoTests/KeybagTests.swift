@@ -174,7 +174,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
             #expect((try? Keybag.parse(retagged(bytes, change))) == nil, "\(name)")
         }
         #expect((try? Keybag.parse(retagged(bytes) { _ in })) != nil)
-        // Without slots, too, the next slot number can't be 0.
+        // The next slot number can't be 0 even in a keybag without slots.
         #expect((try? Keybag.parse(retagged(bare().encoded) { $0[15] = 0 })) == nil)
         #expect((try? Keybag.parse(retagged(bare().encoded) { _ in })) != nil)
     }

@@ -1,5 +1,5 @@
-// RecoveryCodeTests: the words of a recovery code, the minimum strength of passcodes, and their
-// cost.
+// RecoveryCodeTests: the words of a recovery code, the minimum strength of passcodes, and the cost
+// of the key derivation from a passcode.
 
 import KeychainCore
 import Testing

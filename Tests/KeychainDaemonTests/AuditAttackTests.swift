@@ -66,7 +66,7 @@ import Testing
             lines[5] = fields.joined(separator: " ")
         }
         // If the changed field is the record number, and another record has the new number, the
-        // line may be that record in the wrong place.
+        // line is reported as that record, in the wrong place.
         #expect(
             try sample.findings()
                 == (field == 0

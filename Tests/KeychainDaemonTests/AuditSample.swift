@@ -74,7 +74,7 @@ struct AuditSample {
 
     var file: String { get throws { try #require(try folder.files().first).path } }
 
-    /// The lines of a file. Line 0 is the header, and in the first file line n is record n.
+    /// The lines of a file. Line 0 is the header. In the first file, line n is record n.
     func lines(_ path: String? = nil) throws -> [String] {
         let text = try String(contentsOfFile: path ?? file, encoding: .utf8)
         return text.split(separator: "\n").map(String.init)

@@ -79,8 +79,8 @@ private let own = AccessGroups(["default"])
         // The result is remembered, so the next service doesn't verify again.
         let next = try self.service(folder, boot: 2, log: again)
         #expect(try standing(next) == .verified)
-        // When the background thread finds the outdated page, it has run at least once, and it
-        // hasn't verified the unchanged keychain again.
+        // Once the outdated page is found, the background thread has certainly run. The log shows
+        // that the thread didn't verify the unchanged keychain again.
         try putBack(.itemsKey, of: before, in: folder)
         try expectFound(next, again)
         #expect(!again.all.contains { $0.contains("verified: ") })

@@ -29,7 +29,8 @@ private final class Home {
         ]
     }
 
-    /// Starts the service with the signal dispositions of a terminal.
+    /// Starts the service with the default actions of SIGHUP, SIGTERM and SIGUSR1, except that it
+    /// ignores `signal`. If `signal` is `nil`, the service ignores SIGPIPE.
     func service(_ arguments: String..., ignoring signal: String? = nil) throws -> TestProgram {
         let service = try TestProgram(
             path: "/usr/bin/env",
@@ -43,7 +44,7 @@ private final class Home {
         return service
     }
 
-    /// Runs a program that chooses its keychain as any program does.
+    /// Runs a program that chooses its keychain from its environment, as any program does.
     /// - Returns: The lines of the program's output.
     func use(_ words: String..., variables: [String: String] = [:]) throws -> [String] {
         try TestProgram(
@@ -108,7 +109,7 @@ private final class Home {
         let home = try Home()
         try Self.killed(home)
         #expect(try home.use("load:n", "add:m") == ["load:n x", "add:m 0"])
-        // The socket stays for the next service, which then has exclusive access to the keychain.
+        // The socket stays until the next service replaces it.
         #expect(Files.status(ofLink: home.socket)?.isSocket == true)
         let next = try home.service()
         try eventually("the new service answers") { Sockets.isAnsweredForTests(home.socket) }
@@ -126,7 +127,7 @@ private final class Home {
         try Self.killed(home, other)
         let lines = try home.use("load:n")
         #expect(lines.count == 1)
-        #expect(lines.first?.contains("It kept the keychain in \(other)") == true, "\(lines)")
+        #expect(lines.first?.contains("It had the keychain in \(other) open") == true, "\(lines)")
         #expect(Files.status(of: home.folder.path + "/data/keychain") == nil)
     }
 
@@ -152,7 +153,7 @@ private final class Home {
     }
 
     @Test
-    func `a locked socket isn't stale, and a starting service waits while a program checks it`()
+    func `a socket with a locked note isn't stale, and a service waits while a program checks it`()
         throws
     {
         let home = try Home()
@@ -162,7 +163,7 @@ private final class Home {
         try #require(Files.lock(starting))
         #expect(SocketNote(leftWith: home.socket) == nil)
         starting.close()
-        // A program that checks the socket holds a shared lock for a short time.
+        // A program that checks the socket holds a shared lock on the note for a short time.
         let looking = try #require(Files.open(path, O_RDONLY))
         try #require(Files.lock(looking.number, LOCK_SH | LOCK_NB))
         #expect(SocketNote(leftWith: home.socket) != nil)

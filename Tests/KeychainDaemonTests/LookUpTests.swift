@@ -1,4 +1,5 @@
-// LookUpTests: requests for one secret, which are answered without a thread of the pool.
+// LookUpTests: requests for one secret, which an event loop answers without a thread of the
+// service's thread pool.
 
 import Dispatch
 import Foundation

@@ -96,7 +96,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         try takeWrites()
         do {
             _ = try embedded.load("first", as: own)
-            Issue.record("the process read an item without having been unlocked")
+            Issue.record("the process read an item without unlocking the keychain")
         } catch let refusal {
             #expect(refusal.status == .interactionNotAllowed)
             #expect(refusal.reason.contains("Another process rotated the keychain's keys"))

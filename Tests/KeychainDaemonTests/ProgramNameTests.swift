@@ -1,5 +1,5 @@
 // ProgramNameTests: programs without entitlements that share a group, and what one of them can do
-// to the others' items without naming them.
+// to the others' items with a query that names no item.
 
 import Foundation
 import KeychainRuntime
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Mode.allCases)
-    func `programs can read keychainctl's items, but not change or delete them with a whole class`(
+    func `changing or deleting a whole class spares keychainctl's items, though they can be read`(
         _ mode: Mode
     ) throws {
         let place = try Place(mode)

@@ -171,11 +171,11 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             "has more than one subject"),
         WrongRegistry(
             "a user, in a user's service", #"{"user": "7", "entitlements": "list.entitlements"}"#,
-            "names a user, which isn't an identity"),
+            "names a user, but a user's service identifies its callers only by executable"),
         WrongRegistry(
             "a socket with a user, in a user's service",
             #"{"socket": "app", "user": "7", "entitlements": "list.entitlements"}"#,
-            "names a user for a socket, which leads to the service's own keychain"),
+            "names a user for a socket, but every socket of a user's service leads to that"),
         WrongRegistry(
             "a socket with a path",
             #"{"socket": "../a", "entitlements": "list.entitlements"}"#,
@@ -338,8 +338,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let place = try folder.makeFolder("bin")
         let path = try folder.put("p", "bin/program")
         let program = try #require(Executable(at: path))
-        // A link that leads to itself replaces the folder, so that the error isn't that a file
-        // doesn't exist.
+        // A symbolic link to itself replaces the folder. The error is then ELOOP instead of ENOENT.
         try FileManager.default.removeItem(atPath: place)
         try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: "bin")
         let failure = #expect(throws: KeychainFailure.self) {
@@ -417,8 +416,8 @@ struct ClaimRow: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct ClaimTests {
-    // Rule: the groups that are both entitled and claimed are granted, in the order of the claim.
-    // "*" stands for all groups.
+    // Rule: a program is granted the groups that it is entitled to and also claims, in the order of
+    // the claim. "*" stands for all groups.
     @Test(arguments: [
         ClaimRow(["a", "b"], claim: ["a", "b"], granted: ["a", "b"]),
         ClaimRow(["a", "b"], claim: ["b", "a"], granted: ["b", "a"]),

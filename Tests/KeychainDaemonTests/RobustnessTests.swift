@@ -159,7 +159,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(meeting.tookPlace)
     }
 
-    @Test func `a client that never reads is no longer read from, and delays no other client`()
+    @Test func `the service stops reading from a client that never reads, and still serves others`()
         throws
     {
         let service = try TestService { $0.limits.endTime = .milliseconds(200) }
@@ -169,7 +169,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let greedy = try RawClient(service.configuration.socket)
         try greedy.greet()
         try #require(try greedy.tell(2, .subscribe).kind == .answer)
-        // Each answer has a megabyte, so few of them fill the socket buffer.
+        // Each answer is a mebibyte long, so a few answers fill the socket buffer.
         let load = FindItems(
             passwordQuery("large"), Retrieval(limit: 1, includesData: true))
         var sent = 0
@@ -189,7 +189,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     }
 
     @Test
-    func `a client that doesn't answer the challenge is refused in time and doesn't delay others`()
+    func `a client that doesn't answer the challenge in time is refused and doesn't delay others`()
         throws
     {
         let service = try TestService { $0.limits.handshakeTime = .seconds(3) }

@@ -144,7 +144,7 @@ private struct Row {
     var unit: String?
     /// The groups in which the caller tries to add an item.
     let groups: [String]
-    /// The lines that the caller prints. Of a line with `welcome`, this is only the beginning.
+    /// The lines that the caller prints. Of a line with `welcome`, only the beginning is given.
     let lines: [String]
 }
 
@@ -227,7 +227,7 @@ private struct Row {
         try TestService.entitle("*", in: folder)
         let registry = ProgramRegistry(folder: folder.path + "/programs", kind: .system)
         #expect(registry.problems().count == 1)
-        #expect(registry.problems().first?.contains("names an executable, which isn't an") == true)
+        #expect(registry.problems().first?.contains("names an executable, but the") == true)
         // Such an entry gives no caller any rights.
         guard case .refused = registry.answer(about: .user(geteuid())) else {
             Issue.record("not refused")

@@ -1,4 +1,4 @@
-// UnitCensusTests: when a unit of systemd is accepted as an identity.
+// UnitCensusTests: when a systemd unit is accepted as an identity.
 
 import Glibc
 import Synchronization
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test
-    func `a unit is no identity once a process outside it was seen with the unit's user id`() {
+    func `a unit isn't an identity once a process outside it was seen with the unit's user id`() {
         let running = Processes()
         let census = UnitCensus { running.list.withLock { $0 } }
         #expect(census.objection(to: "a.service", of: 7) == nil)

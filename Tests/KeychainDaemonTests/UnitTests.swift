@@ -1,5 +1,5 @@
-// UnitTests: the systemd units confine a compromised service, but permit what it needs. The tests
-// read the units, and also use systemd-analyze if it is installed.
+// UnitTests: the systemd units permit what the service needs, and confine a compromised service.
+// The tests read the units, and also use systemd-analyze if it is installed.
 
 import Foundation
 import TestPrograms

@@ -33,7 +33,7 @@ import Testing
         #expect(try other.engine.restore(backup.source, .replace).added.count == 3)
     }
 
-    @Test func `a backup can't be opened with another identity`() throws {
+    @Test func `a backup can't be opened with another age identity`() throws {
         let keychain = try fixture.keychain()
         let backup = try TestBackup()
         try backup.make(keychain.engine)

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases, [true, false])
-    func `items on a damaged page are neither absent nor out of date for synchronization`(
+    func `synchronization treats no item on a damaged page as absent, and no old one as current`(
         damage: Damage, readsAll: Bool
     ) throws {
         let keychain = try TemporaryKeychain()
@@ -60,7 +60,7 @@ import Testing
             if readsAll {
                 var count = 0
                 try engine.forEachSynchronizable { _ throws(KeychainFailure) in count += 1 }
-                // This doesn't read the index by reference.
+                // `forEachSynchronizable` doesn't read the index by reference.
                 #expect(damage == .lostReferences && count == 1)
             } else {
                 _ = try engine.synchronizableItems([reference])

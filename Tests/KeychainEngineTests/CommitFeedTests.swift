@@ -16,7 +16,8 @@ private final class Bell: Sendable {
     /// Waits up to a minute for a call, and returns whether there was one.
     func rings() -> Bool { semaphore.wait(timeout: .now() + 60) == .success }
 
-    /// Whether there was a call since the previous query.
+    /// Whether there was a call since the last `hasRung`, apart from the calls that `rings` waited
+    /// for.
     func hasRung() -> Bool {
         var hasRung = false
         while semaphore.wait(timeout: .now()) == .success { hasRung = true }
@@ -150,8 +151,8 @@ private final class OpenedTwice {
 
     @Test func `polling notices a commit that was not recorded in the anchor`() throws {
         let opened = try OpenedTwice()
-        // The anchor can't be written. It is then as if the process ended after the commit, before
-        // it wrote the anchor.
+        // The anchor can't be written, as if the process had ended between the commit and the
+        // writing of the anchor.
         try FileManager.default.removeItem(atPath: opened.keychain.path(.anchor))
         try FileManager.default.createDirectory(
             atPath: opened.keychain.path(.anchor), withIntermediateDirectories: false)

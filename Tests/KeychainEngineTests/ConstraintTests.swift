@@ -1,4 +1,4 @@
-// Items under access constraints: the proofs that open them, and the end of a grant.
+// Items under access constraints: which proofs open them, and when a grant ends.
 
 import Foundation
 import KeychainCrypto
@@ -160,7 +160,7 @@ import Testing
                 == .notAvailable)
     }
 
-    @Test func `proving the passcode unlocks the keychain`() throws {
+    @Test func `authenticating with the passcode unlocks the keychain`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         try keychain.engine.lock()

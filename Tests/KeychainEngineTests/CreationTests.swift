@@ -123,7 +123,8 @@ import Testing
         }
     }
 
-    @Test func `if a reader keeps the log while the passcode changes, the next opening empties it`()
+    @Test
+    func `if a reader keeps a passcode change from emptying the log, the next opening empties it`()
         throws
     {
         let keychain = try TemporaryKeychain()

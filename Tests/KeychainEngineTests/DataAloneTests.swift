@@ -1,5 +1,5 @@
-// Searches that request secrets without attributes: what they decrypt and return. An
-// immediate look-up is such a search that never waits for another process.
+// Searches that request secrets without attributes: what they decrypt and return. An immediate
+// look-up is a search of this kind that never waits for another process.
 
 import Foundation
 import Glibc
@@ -114,7 +114,7 @@ import Testing
         lock.l_type = Int16(F_WRLCK)
         lock.l_start = 120
         lock.l_len = 8
-        let setLockOfOpenFile: Int32 = 37  // F_OFD_SETLK, which Glibc doesn't import
+        let setLockOfOpenFile: Int32 = 37  // F_OFD_SETLK, which the module Glibc lacks
         // SAFETY: the structure is read within the call.
         let code = unsafe fcntl(memory, setLockOfOpenFile, &lock)
         try #require(code == 0)
@@ -147,7 +147,7 @@ import Testing
         // 1000 items of another group have the same server and account as the item of G1. The index
         // orders all of them by a keyed hash of the rest of their primary keys, so their order is
         // random, and an immediate look-up reads only the first 16. The item of G1 is among these
-        // with a probability of 1 in 60. Another port puts it into another place.
+        // with a probability of 1 in 60. With another port, it is in another place.
         var attributes: [Attribute: AttributeValue] = [
             .server: .string("server"), .account: .string("account"),
         ]

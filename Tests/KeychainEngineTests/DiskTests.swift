@@ -28,7 +28,7 @@ import Testing
                 }
             }
         }
-        // This shows that the search can find the texts.
+        // `isContained` finds the texts in bytes that do contain them.
         for text in texts { #expect(isContained(text, in: Data("x\(text)y".utf8))) }
         let query = ItemQuery(itemClass: .genericPassword, attributes: attributes)
         #expect(

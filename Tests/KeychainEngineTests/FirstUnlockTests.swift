@@ -247,7 +247,8 @@ import Testing
         let read = try #require(StoreHeader(bytes, openOnly))
         #expect(read.count(of: .guarded) == 2 && read.digest(of: .guarded) == nil)
         #expect(read.encoded(with: openOnly) == bytes)
-        // These bytes are the count, number of writes, mask, digest and tag of the guarded tier.
+        // These bytes are the guarded part of the header, which the format document describes: item
+        // count, number of writes, mask value, masked digest and tag.
         for offset in 104..<200 {
             var altered = bytes
             altered[offset] ^= 1

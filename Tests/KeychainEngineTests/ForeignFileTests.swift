@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test
-    func `a recovery doesn't remove a user's folder whose name resembles its temporary folder`()
+    func `a recovery doesn't remove a user's folder named like the recovery's temporary folder`()
         throws
     {
         let keychain = try closedKeychain()
@@ -262,11 +262,14 @@ import Testing
         #expect(try load("a", from: keychain) == Data("a".utf8))
     }
 
-    @Test func `a damaged application number isn't blamed on another program alone`() throws {
+    @Test
+    func `the error for a wrong application ID names damage or another program as the cause`()
+        throws
+    {
         let keychain = try closedKeychain()
         let file = URL(filePath: keychain.path(.database))
         var bytes = try Data(contentsOf: file)
-        // The application number is at offset 68 (Documentation/Formats/database-v2.md).
+        // The application ID is at offset 68 (Documentation/Formats/database-v2.md).
         bytes[68] ^= 1
         try bytes.write(to: file)
         let refusal = reason { try keychain.reopen() }

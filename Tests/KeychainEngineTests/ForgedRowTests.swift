@@ -40,7 +40,8 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
     }
 
-    @Test func `a row forged into the when-passcode-set class isn't deleted with the passcode`()
+    @Test
+    func `removing the passcode doesn't delete a row forged into the when-passcode-set class`()
         throws
     {
         let keychain = try TemporaryKeychain()

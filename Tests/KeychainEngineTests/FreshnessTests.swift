@@ -78,7 +78,7 @@ import Testing
         try keychain.putBack(RootPage.indexes + [.items], of: before)
         try keychain.open()
         try expectFound(in: keychain)
-        #expect(keychain.state.problem == "its number of items is 1 and should be 2")
+        #expect(keychain.state.problem == "the database's number of items is 1 and should be 2")
     }
 
     @Test func `an old page of the table of set-aside rows is detected`() throws {
@@ -111,7 +111,8 @@ import Testing
         try keychain.open()
         #expect(keychain.state.isVerified)
         try keychain.putBack([.itemsK2], of: before)
-        // This writes to the write-ahead log, and closing the keychain writes to the database file.
+        // The addition writes to the write-ahead log, and closing the keychain writes to the
+        // database file.
         try keychain.add("c")
         #expect(keychain.state.standing == .changed)
         try keychain.reopen()
@@ -175,7 +176,8 @@ import Testing
         #expect(kept.map { [UInt8]($0) } == last)
     }
 
-    @Test func `a recovery accepts an old copy, and numbers its commits after the missing ones`()
+    @Test
+    func `a recovery accepts an old copy, and its generation exceeds that of the missing commits`()
         throws
     {
         let keychain = try RememberedKeychain()
@@ -214,7 +216,7 @@ import Testing
             try keychain.reopen()
             #expect(keychain.state == VerificationState(.verified, at: moment))
         }
-        // After this many commits, SQLite has checkpointed the log and begun to overwrite it.
+        // After 400 commits, SQLite has checkpointed the log and begun to overwrite it.
         for number in 0..<400 { try keychain.add("more \(number)") }
         #expect(keychain.state == VerificationState(.verified, at: moment))
         try keychain.reopen()

@@ -251,8 +251,8 @@ extension TemporaryKeychain {
         try keychain.expect(["a", "b"])
     }
 
-    /// The write would look for an item on the damaged page, after another connection has recorded
-    /// the damage.
+    /// While the write waits, another connection records damage to a page that the write reads to
+    /// find an item.
     @Test func `a write fails if damage that it depends on was found while it waited`() throws {
         let keychain = try TemporaryKeychain()
         let item = try keychain.engine.perform(

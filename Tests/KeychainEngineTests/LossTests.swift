@@ -58,7 +58,8 @@ import Testing
     @Test func `if the name of a lost item is known, searches for other names aren't affected`()
         throws
     {
-        // The damage is in the secret, so the attributes and with them the labels are authentic.
+        // The damage is in the secret, so the attributes are authentic, and with them the row's
+        // labels in the blind index.
         let keychain = try damagedKeychain("KCS2", 60)
         let report = try recover(keychain)
         #expect(report.isVerified && !report.isComplete && !report.hasUnknownLoss)
@@ -131,7 +132,7 @@ import Testing
         let place = try placeOfMetadata(of: "a", in: keychain, bytes)
         try forge(keychain) { $0[place + 40] ^= 0x5A }
         try keychain.reopen()
-        // The guarded tier is locked and may contain each of these items.
+        // The guarded tier is locked and may contain any of these items.
         for account in ["a", "b", "c"] {
             #expect(find(genericPassword(account), in: keychain) == .interactionNotAllowed)
         }

@@ -154,14 +154,15 @@ import Testing
         let row = try #require(try keychain.rows(query).first)
         _ = try keychain.engine.perform(DeleteItems(query, tombstones: .never), as: keychain.caller)
         try add("a", .whenUnlocked, to: keychain.engine)
-        // The row of the open tier is back, after the item of the guarded tier.
+        // This write puts the deleted row of the open tier back. In the table, the row then follows
+        // the item of the guarded tier.
         let store = keychain.engine.store
         _ = try store.write(keybagGeneration: store.header().keybagGeneration) {
             transaction throws(KeychainFailure) in try transaction.insert(row)
         }
         #expect(try keychain.rows(query).count == 2)
         keychain.engine.close()
-        // There, nothing but its labels is known of the row.
+        // On the machine "there", only the labels of the row are known.
         let report = try KeychainEngine.recover(
             directory: keychain.directory, options: options("there"))
         #expect(report.itemCount == 1 && !report.isComplete)
@@ -292,7 +293,7 @@ import Testing
         #expect(try secrets(keychain.engine) == ["item", "another"])
     }
 
-    @Test func `after the keychain is opened, the chip doesn't unseal its key slot again`() throws {
+    @Test func `after the keychain is opened, the chip doesn't unseal the key slot again`() throws {
         let chip = SoftwareChip()
         let keychain = try TemporaryKeychain(options: options("here", chip: chip))
         try add("item", .whenUnlockedThisDeviceOnly, to: keychain.engine)

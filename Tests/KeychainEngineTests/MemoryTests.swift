@@ -26,7 +26,7 @@ import Testing
                 kept += pair
             }
         }
-        // This unwraps the row key of the only row as the format document describes.
+        // The row key of the only row is unwrapped as the format document describes.
         let row = try #require(try rows(of: keychain).first)
         let secret = try #require(row.secret)
         let classKey = try #require(opened[.whenUnlocked]).classKey
@@ -37,7 +37,7 @@ import Testing
         let rowKey = try AuthenticatedEncryption.open(
             secret[12..<80], using: classKey, authenticating: binding)
         forgotten.append(Needle(SecretBytes(copying: rowKey.prefix(32))))
-        // The keys of the blind index and the digests stay until `lockAll`.
+        // The index key and the integrity key stay until `lockAll`.
         kept += [guarded.indexKey, guarded.integrityKey].map { key in
             Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
         }
@@ -145,7 +145,7 @@ import Testing
                 for (index, byte) in key.plainBytes.enumerated() { block[index] ^= byte }
                 let needle = Needle(masked: HashState.behind(block, mask: Needle.mask))
                 #expect(try needle.occurrenceCount() == 0)
-                // This shows that the search can find such a state.
+                // While a hash has such a state, the search finds the state.
                 var hash = SHA256()
                 hash.update(data: block)
                 let count = try needle.occurrenceCount()

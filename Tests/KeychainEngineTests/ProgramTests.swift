@@ -45,8 +45,8 @@ import Testing
         #expect(caller.names == ["default"])
     }
 
-    /// Queries that name an item class, and at most a group, a protection class or whether items
-    /// are synchronizable.
+    /// Queries that name an item class and at most one of these: a group, a protection class, or
+    /// whether items are synchronizable.
     private static let wide: [ItemQuery] = [
         ItemQuery(itemClass: .genericPassword),
         ItemQuery(itemClass: .genericPassword, accessGroup: "default"),
@@ -126,7 +126,7 @@ import Testing
         try engine.unlock(passcode: passcode("passcode"))
         #expect(try accounts(engine).count == 2)
         try engine.lock()
-        // With entitlements, the lock doesn't prevent the deletion.
+        // The lock doesn't prevent a program with entitlements from deleting the items.
         #expect(
             try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: entitled) == 2)
     }

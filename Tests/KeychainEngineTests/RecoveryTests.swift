@@ -162,7 +162,7 @@ import Testing
 
     // MARK: Log frames
 
-    /// The folder of a killed process, whose log has several frames of the items' page.
+    /// A folder as a killed process leaves it. Its log has several frames of the items' page.
     private func killed(_ change: (inout [UInt8]) -> Void) throws -> String {
         let keychain = try TemporaryKeychain()
         try add("a", "first", to: keychain)
@@ -283,7 +283,8 @@ import Testing
         #expect(restored.map(\.outcome) == [.keyTaken])
     }
 
-    @Test func `a row whose primary key is taken is a loss, too, if the recovery was interrupted`()
+    @Test
+    func `a recovery that continues another one also reports a row whose primary key is taken`()
         throws
     {
         let (keychain, row) = try keychainWithTwo()

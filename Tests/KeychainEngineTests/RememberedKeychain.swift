@@ -10,7 +10,7 @@ import Synchronization
 import TestPrograms
 import Testing
 
-/// A clock of which each reading is one second later than the previous reading.
+/// A clock that advances by one second with each reading.
 private final class Clock: Sendable {
     private let seconds = Mutex(0.0)
 

@@ -59,14 +59,15 @@ import Testing
         #expect(try find("a", in: keychain) == [Data("old".utf8)])
         #expect(
             try keychain.engine.check().problems
-                == ["its rows don't match its header"])
+                == ["the database's rows don't match its header"])
     }
 
     @Test func `a check detects a row that was removed with its index entries`() throws {
         let keychain = try keychain(puttingBack: rows) { try add("b", "new", to: $0) }
         #expect(status { _ = try find("b", in: keychain) } == .itemNotFound)
         #expect(
-            try keychain.engine.check().problems == ["its number of items is 1 and should be 2"])
+            try keychain.engine.check().problems
+                == ["the database's number of items is 1 and should be 2"])
     }
 
     @Test func `a check detects a deleted row that was put back`() throws {
@@ -78,7 +79,7 @@ import Testing
         #expect(try find("a", in: keychain) == [Data("old".utf8)])
         #expect(
             try keychain.engine.check().problems
-                == ["its rows don't match its header"])
+                == ["the database's rows don't match its header"])
     }
 
     @Test func `a row in a tier that is empty according to the header isn't found`() throws {
@@ -88,7 +89,8 @@ import Testing
         }
         #expect(status { _ = try find("a", in: keychain) } == .itemNotFound)
         #expect(
-            try keychain.engine.check().problems == ["its number of items is 1 and should be 0"])
+            try keychain.engine.check().problems
+                == ["the database's number of items is 1 and should be 0"])
     }
 
     @Test(arguments: [0, 1])

@@ -227,7 +227,7 @@ import Testing
         try keychain.reopen()
         _ = try keychain.engine.check(settingAside: true)
         try undoDamage(keychain, behind: "KCS2", at: 60)
-        // The first recovery finds a tag that doesn't match and stores one of 0 bytes.
+        // The first recovery finds a tag that doesn't match, and stores an empty tag.
         for _ in 1...2 {
             keychain.engine.close()
             let report = try KeychainEngine.recover(

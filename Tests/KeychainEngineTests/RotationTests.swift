@@ -65,7 +65,7 @@ import Testing
         #expect(try protections.map { try load("\($0)", from: keychain.engine) } == before)
     }
 
-    @Test func `a rotation proved by one credential keeps the credential of the service, too`()
+    @Test func `a rotation authorized by one credential also keeps the service's own credential`()
         throws
     {
         let (own, given) = ("0123456789abcdef", "fedcba9876543210")

@@ -87,7 +87,7 @@ import Testing
         #expect(try contents(keychain) == before)
     }
 
-    @Test func `a device key that the hardware fails to unseal isn't sealed`() throws {
+    @Test func `the device key isn't sealed if the hardware can't unseal what it sealed`() throws {
         let keychain = try TemporaryKeychain(options: options(SoftwareChip(isBroken: true)))
         let plain = try contents(keychain)
         #expect(status { try keychain.engine.sealDeviceKey() } == .notAvailable)

@@ -151,7 +151,8 @@ import Testing
         #expect(try isValid(try sign(keychain, key.blob), key))
     }
 
-    @Test func `a key that requires a passcode to be set is lost with the passcode`() throws {
+    @Test
+    func `a key that requires a passcode to be set is lost when the passcode is removed`() throws {
         let keychain = try keychain()
         let key = try make(keychain, protection: .whenPasscodeSetThisDeviceOnly)
         try keychain.engine.removePasscode(passcode("1234"))
@@ -379,7 +380,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a deleted key leaves a version only on request, even if all programs leave versions`(
+    func `deleting a hardware key keeps a version only on request, even if all programs keep them`(
         isLocked: Bool
     ) throws {
         let keychain = try keychain()

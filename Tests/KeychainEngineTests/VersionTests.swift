@@ -364,7 +364,7 @@ import Testing
                 FindItems(authorized(password), Retrieval(includesData: true)), as: test.caller
             ).first?.data
         }
-        // The version has no password, so that it replaces the item by one that anyone can read.
+        // The version has no password, so restoring it makes the item readable without one.
         try test.add("a", "1")
         _ = try test.engine.perform(
             UpdateItems(

@@ -27,7 +27,7 @@ import Testing
     // MARK: When the service closes the connection
 
     /// The service announces that it closes the connection, either before or after it has received
-    /// the request. The announcement means that it carries out nothing.
+    /// the request. After this announcement, the service carries out no more requests.
     @Test(arguments: [false, true])
     func `a change that was not carried out is sent again`(_ isAfterRequest: Bool) throws {
         let carriedOut = Recorded<Int>()
@@ -140,7 +140,7 @@ import Testing
         #expect(received.values == [[]])
     }
 
-    @Test func `trust in a service is decided by the user id that listens on the socket`() throws {
+    @Test func `a client decides by the service's user id whether to trust the service`() throws {
         let asked = Recorded<UInt32>()
         let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
         let options = ServiceOptions(trusts: { userID in
@@ -152,8 +152,8 @@ import Testing
         #expect(asked.values == [geteuid()])
     }
 
-    /// Each row has a name, the first bytes that the service sends, whether it sends them after the
-    /// handshake, and the status of the failure.
+    /// Each row has a name, the bytes that the service sends, whether it sends them only after a
+    /// valid handshake, and the status of the failure.
     @Test(
         arguments: [
             ("closes", [], false, Status.notAvailable),

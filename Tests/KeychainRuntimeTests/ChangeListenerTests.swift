@@ -67,7 +67,7 @@ import Testing
         #expect(teller.subscribed.waitForNext())
         teller.tell()
         #expect(seen.waitForNext())
-        // The subscription is made anew in the same way.
+        // The client subscribes again, and a change is again reported before the answer.
         teller.subscribed.values.last?.peer.hangUp()
         #expect(teller.subscribed.waitForNext() && seen.waitForNext())
         #expect(teller.subscribed.values.count == 2)

@@ -11,8 +11,8 @@ import Testing
 struct ChoiceRow: Sendable {
     let name: String
     var environment: [String: String] = [:]
-    /// The paths of the sockets that exist, and of the lock file that a user's service leaves in
-    /// the folder of the keychain that it has served.
+    /// The paths of the sockets and lock files that exist. A user's service leaves a lock file in
+    /// its keychain's folder.
     var sockets: Set<String> = []
     /// The configuration files that exist: their contents, by path.
     var files: [String: String] = [:]

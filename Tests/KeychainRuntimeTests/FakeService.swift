@@ -45,8 +45,8 @@ final class FakeService: Sendable {
                 let (peer, index) = (FakePeer(descriptor), number)
                 Thread { serve(peer, index) }.start()
             }
-            // The descriptor is closed only here, because its number is soon used again for another
-            // file.
+            // The descriptor is closed only here, after the last `accept`: once it is closed,
+            // another file can get its number.
             close(listener)
         }.start()
     }
@@ -169,8 +169,8 @@ final class FakePeer: Sendable {
                 }
             }
         }
-        // The header of the credentials consists of the size, which is 28, the level and the type.
-        // The process, user and group ids follow.
+        // The header of the credentials contains the level, the type and the size of both header
+        // and ids, which is 28. The process, user and group ids follow the header.
         let isThere =
             control[0] == 28 && UInt32(truncatingIfNeeded: control[1]) == UInt32(SOL_SOCKET)
             && control[1] >> 32 == 2

@@ -1,4 +1,5 @@
-// ForwardedSignalTests: which signals that arrive while a program is started are forwarded to it.
+// ForwardedSignalTests: which signals are forwarded to a program if they arrive before the program
+// starts or while it is being started.
 
 import Glibc
 import Testing
@@ -21,8 +22,9 @@ import Testing
         unsafe ForwardedSignals.handOn(SIGALRM, &information, nil)
     }
 
-    /// Starts a program, during or after the arrival of a signal.
-    /// - Returns: The signal that ended it: SIGALRM if that was forwarded, otherwise SIGKILL.
+    /// Starts a program. A signal arrives before the start or during it.
+    /// - Returns: The signal that ended the program: SIGALRM if SIGALRM was forwarded, otherwise
+    ///   SIGKILL.
     private func run(_ moment: Moment, _ code: Int32) throws -> Int32 {
         // The threads that run tests may block signals, and the program would inherit that.
         var (signals, before) = (sigset_t(), sigset_t())
@@ -39,7 +41,8 @@ import Testing
         }
         defer { ForwardedSignals.release() }
         try #require(failure == 0)
-        // The first signal that ends a program is the one that it reports.
+        // If SIGALRM was forwarded, it came first, and the program's exit status shows the first
+        // fatal signal.
         kill(process, SIGKILL)
         return ForwardedSignals.wait(for: process) - 128
     }

@@ -102,7 +102,8 @@ private func setVariable(_ name: String, _ value: String?) {
             ]
         }()
 
-    @Test func `requests that add nothing create no keychain, but use that of another process`()
+    @Test
+    func `requests that add nothing create no keychain, but use one that another process creates`()
         async
     {
         await #expect(processExitsWith: .success) {

@@ -172,7 +172,7 @@ import Testing
         #expect(client.idleConnectionCount == 1)
     }
 
-    @Test func `the kernel adds the client's process id to its answer to the handshake`() throws {
+    @Test func `the kernel adds the client's process id to the client's handshake`() throws {
         let seen = Recorded<Bool>()
         let service = try FakeService { peer, _ in
             let question = peer.beginHandshake()

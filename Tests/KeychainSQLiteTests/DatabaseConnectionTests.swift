@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `more statements than the cache keeps can run, even while rows are read`() throws {
+    @Test func `more statements can run than the cache keeps, even while rows are read`() throws {
         let database = try memory()
         try database.run("INSERT INTO t(a) VALUES (1), (2), (3)")
         let rows = try database.rows("SELECT a FROM t")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `a write waits for another connection no longer than its deadline`() throws {
+    @Test func `a write waits for another connection's write only until the deadline`() throws {
         let database = try PageDatabase()
         let (first, second) = (
             try DatabaseConnection(database.path), try DatabaseConnection(database.path)

@@ -234,7 +234,8 @@ import Testing
         let test = try #require(
             try VectorFile<AnchorVector>.read("anchor-v1").tests.first { $0.generation == 9 })
         let last = try withAnchor(test) { _, anchor in
-            // Two processes have committed, and record their generations in another order.
+            // Two processes have committed, but don't record their generations in the order of
+            // their commits.
             for generation: UInt64 in [10, 12, 11, 10, 8] { anchor.note(generation: generation) }
             return anchor.read()
         }

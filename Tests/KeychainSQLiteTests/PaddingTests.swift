@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainSQLite
 
 @Suite struct PaddingTests {
-    @Test func `padding has few sizes and adds at most 12 percent above the smallest size`() {
+    @Test func `there are few padded sizes, and all but the smallest add at most 12 percent`() {
         // The padded size (see `Padding`) for each content size. A padded size includes the 4-byte
         // length prefix.
         let expected = [
@@ -42,8 +42,8 @@ import Testing
             var altered = padded
             altered[index] ^= 1
             let other = Padding.content(of: altered, floor: 32)
-            // A content that is one byte longer may have the same padded size. That content ends
-            // with a zero byte.
+            // If the length's last bit changes, the result may be the padded form of other content:
+            // the same content and one more byte, which is zero.
             #expect(other == nil || index == 3 && other?.count == count ^ 1)
             #expect(other.map { altered[$0] } != content)
         }

@@ -56,16 +56,16 @@ import Testing
             advice: "Check the owner and the permissions of its folder."),
         Row(
             SQLITE_CANTOPEN, EMFILE, .notAvailable, "This process has too many files open.",
-            advice: "Close some, or raise the limit that `ulimit -n` shows"),
+            advice: "Close some files, or raise the limit that `ulimit -n` shows"),
         Row(
             SQLITE_CANTOPEN, ENFILE, .notAvailable, "The system has too many files open.",
-            advice: "Try again when other programs have closed some."),
+            advice: "Try again when other programs have closed some files."),
         Row(
             shmSize, ENOMEM, .allocate, "There is not enough memory.",
-            advice: "Try again when there is more."),
+            advice: "Try again when more memory is free."),
         Row(
             SQLITE_NOMEM, 0, .allocate, "There is not enough memory.",
-            advice: "Try again when there is more."),
+            advice: "Try again when more memory is free."),
         Row(
             write, EFBIG, .ioError, "exceed this process's file size limit",
             advice: "Raise the limit that `ulimit -f` shows"),
@@ -74,7 +74,8 @@ import Testing
             advice: "Look at the system's log, and copy the keychain's folder to another disk."),
         Row(
             fsync, EIO, .ioError, "It is not known whether the change was made.",
-            advice: "Check the system log for disk errors, then check whether it is there."),
+            advice: "Check the system log for disk errors, then check whether the change is there."
+        ),
     ]
 
     @Test(arguments: causes)

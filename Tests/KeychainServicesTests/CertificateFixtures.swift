@@ -33,7 +33,7 @@ struct CertificateFixtures: Sendable {
     /// Self-signed certificates for TLS servers.
     let servers: [FixtureIdentity]
 
-    /// On `dayBefore` no certificate is valid yet, and on `dayAfter` none is valid any more.
+    /// On `dayBefore`, no certificate is valid yet. On `dayAfter`, all certificates have expired.
     static let dayBefore = Date(timeIntervalSinceNow: -86_400)
     static let today = Date(timeIntervalSinceNow: 3600)
     static let dayAfter = Date(timeIntervalSinceNow: 61 * 86_400)

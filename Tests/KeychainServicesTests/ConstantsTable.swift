@@ -221,7 +221,7 @@ extension ConstantRow {
         .init("kSecSharedPassword", kSecSharedPassword, "spwd"),
     ]
 
-    /// From the private definitions in the source of `data`.
+    /// From the private definitions in the same source as `data`.
     static let privateNames: [ConstantRow] = [
         .init("kSecAttrTombstone", kSecAttrTombstone, "tomb"),
         .init("kSecAttrMultiUser", kSecAttrMultiUser, "musr"),
@@ -248,12 +248,13 @@ extension ConstantRow {
         .init("kSecUseCredentialReference", kSecUseCredentialReference, "u_CredRef"),
     ]
 
-    /// The deprecated constants, from the source of `data`.
+    /// The deprecated constants, from the same source as `data`.
     static let deprecated = (AlwaysConstants.self as any DeprecatedConstants.Type).rows
 }
 
-/// Gives access to deprecated constants. Only deprecated code can use them without a warning, and
-/// this protocol isn't deprecated itself.
+/// Gives access to deprecated constants without a warning. Code that names such a constant must be
+/// deprecated itself, or it causes a warning. This protocol isn't deprecated, so using it causes no
+/// warning.
 private protocol DeprecatedConstants {
     static var rows: [ConstantRow] { get }
 }

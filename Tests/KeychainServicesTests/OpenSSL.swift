@@ -1,10 +1,10 @@
 // OpenSSL: runs the command-line tool `openssl` in a temporary folder. Tests make keys,
-// certificates and containers with the tool, and check that it can read what this package writes.
+// certificates and PKCS #12 files with it, and check that it can read what this package writes.
 
 import Foundation
 import Synchronization
 
-/// A folder for the files of one test, in which OpenSSL runs. `deinit` deletes the folder.
+/// The folder in which OpenSSL runs, with the files of one test. `deinit` deletes the folder.
 final class OpenSSL: Sendable {
     /// OpenSSL was not found or failed.
     struct Failure: Error, CustomStringConvertible {
@@ -72,7 +72,8 @@ final class OpenSSL: Sendable {
     func runUnchecked(
         _ arguments: [String], input: Data = Data()
     ) throws -> (status: Int32, output: Data, complaint: String) {
-        // These are files instead of pipes, because a full pipe would block OpenSSL and the test.
+        // The standard streams are files and not pipes, because a full pipe would block OpenSSL and
+        // the test.
         let run = UUID().uuidString
         let inputFile = folder.appending(path: "\(run).in")
         let outputFile = folder.appending(path: "\(run).out")

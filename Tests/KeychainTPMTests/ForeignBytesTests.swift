@@ -121,7 +121,8 @@ import Testing
             let count = Int.random(in: 0...3000)
             let noise = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
             expectRefusal(of: Data(noise), module, "noise of \(count) bytes")
-            // After a valid public area, the random bytes reach the library and the chip.
+            // The object begins with a valid public area, so the parser of this module accepts it,
+            // and the random bytes that follow reach the TPM library and the chip.
             expectRefusal(
                 of: WrappedObject(publicArea: area, privateArea: noise.sized).bytes, module,
                 "private part of \(count) bytes")

@@ -168,7 +168,7 @@ import Testing
         #expect(wrong?.code == .authFailed)
         #expect(wrong.map { "\($0)".contains("shut") } == false)
         let none = failure { _ = try self.keychain(way).load(key(nil)) }
-        // If the program doesn't supply the password, the error is the error for a wrong password.
+        // If the program supplies no password, the error is the same as for a wrong password.
         #expect(none?.code == .authFailed)
         let silent = failure { _ = try self.keychain(way).withoutInteraction.load(key(nil)) }
         #expect(silent?.code == .interactionNotAllowed)
@@ -277,8 +277,8 @@ import Testing
         #expect(test.askedQuestions.isEmpty)
     }
 
-    /// Only the engine is tested, because an observable secret doesn't use its context through the
-    /// SecItem functions.
+    /// Only the engine is tested. With the SecItem functions, an observable secret ignores its
+    /// context.
     @MainActor @Test(arguments: [true, false])
     func `a secret that needs a context's credential is shown only by objects with this context`(
         isContextFirst: Bool

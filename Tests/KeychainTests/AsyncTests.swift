@@ -157,8 +157,8 @@ final class Shared<Value: Sendable>: Sendable {
             var all = 0
         }
         let counts = Shared(Counts())
-        // The first operations wait for each other, so as many as the pool has threads must run at
-        // once.
+        // The first three operations wait for each other, so all three threads of the pool must run
+        // an operation at the same time.
         let meeting = Meeting(of: 3)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<500 {

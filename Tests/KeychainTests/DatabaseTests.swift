@@ -97,8 +97,8 @@ import Testing
 
     @Test(arguments: ["twelve chars", "a b c d e"])
     func `a passcode with twelve characters or five words is accepted`(_ passcode: String) throws {
-        // A keychain that refuses short passcodes, as those of users do. Its key derivation costs
-        // almost nothing.
+        // This keychain refuses short passcodes, as a user's keychain does, but its key derivation
+        // takes almost no time.
         var options = EngineOptions.testing
         options.passcodePolicy = .floor
         let temporary = try TemporaryEngine(options: options)

@@ -14,7 +14,7 @@ import Testing
     }
 
     /// Checks that a stored key can be loaded, and that data of another length or with a changed
-    /// bit are refused.
+    /// bit is refused.
     private func check<Key: IntegrityCheckedPrivateKey>(
         _ key: Key, _ isSame: (Key) throws -> Bool
     ) throws {

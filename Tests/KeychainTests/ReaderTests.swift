@@ -30,7 +30,7 @@ import Testing
             group.addTask {
                 defer { isDone.withLock { $0 = true } }
                 var number = 0
-                // The saves continue until there were 40 saves and 40 reads, but end after 5000.
+                // The saves end once there are at least 40 saves and 40 reads, or after 5000 saves.
                 while number < 40 || readCount.withLock({ $0 }) < 40, number < 5000 {
                     number += 1
                     try await keychain.save(Self.value(number), for: .token)

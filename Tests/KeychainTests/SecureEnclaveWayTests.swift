@@ -1,5 +1,5 @@
-// Keys of the Secure Enclave, through the typed handler and through the SecItem handler. Each
-// handler can use the keys of the other handler.
+// Keys of the Secure Enclave, through the engine and through the SecItem functions. Keys created
+// through one of them can be used through the other.
 
 #if !canImport(Darwin)
 
@@ -77,7 +77,7 @@ import Testing
         nil, Keychain.AccessControl.userPresence, .devicePasscode, .biometryAny,
         .biometryCurrentSet, .applicationPassword, .devicePasscode.withApplicationPassword,
     ])
-    func `the typed and the SecItem handler store the same item for a key`(
+    func `the engine and the SecItem functions store the same item for a key`(
         accessControl: Keychain.AccessControl?
     ) throws {
         test.biometry = TestKeychain.Biometry()
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `a key made through one handler is found, used and deleted through the other`(
+    func `a key made through the engine is found, used and deleted through SecItem, and vice versa`(
         maker: Way
     ) throws {
         let other = keychain(maker == .typedInMemory ? .secItemInMemory : .typedInMemory)

@@ -1,5 +1,5 @@
 // Internet passwords. A keychain for a server has the same operations and guarantees as a keychain
-// for a service. The tests run with the typed handler and with the SecItem handler.
+// for a service. The tests run through the engine and through the SecItem functions.
 
 import Foundation
 import Testing
@@ -171,7 +171,9 @@ import KeychainTesting
 
 extension ServerTests {
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `the typed and the SecItem handler store the same item for a password`(way: Way) throws {
+    func `the engine and the SecItem functions store the same item for a password`(
+        way: Way
+    ) throws {
         let test = TestKeychain()
         let database = way == .typedInMemory ? test.database : test.secItemDatabase
         try Keychain(server: Self.full, in: database).save("x", for: KeychainKey("alice"))

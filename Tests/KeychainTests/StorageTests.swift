@@ -1,5 +1,5 @@
-// Replacement, deletion, listing, separation and protection of items. The tests run with the typed
-// handler and with the SecItem handler.
+// Replacement, deletion, listing, separation and protection of items. The tests run through the
+// engine and through the SecItem functions.
 
 import Foundation
 import Testing

@@ -15,8 +15,9 @@ import KeychainRuntime
 import KeychainSecItem
 import KeychainTesting
 
-/// The ways from the API to a keychain: through the typed handler or through the SecItem handler,
-/// to a keychain on disk or in memory. Tests of the API's behavior run with every way.
+/// The ways from the API to a keychain on disk or in memory: `typed` sends requests to the engine
+/// directly, `secItem` sends them through the SecItem functions. Tests of the API's behavior run
+/// with every way.
 enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case typed
     case secItem

@@ -1,4 +1,4 @@
-// Values of many types round-trip through the typed handler and through the SecItem handler.
+// Values of many types round-trip through the engine and through the SecItem functions.
 
 import Crypto
 import Foundation

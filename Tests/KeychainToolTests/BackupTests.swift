@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `no partial file stays if another file has the name when it is complete`() throws {
+    @Test func `no partial file remains if another file took the backup's name meanwhile`() throws {
         let home = try TestHome()
         let path = directory(home, "backup.age")
         let file = try BackupFile(path, replaces: false)
@@ -233,7 +233,7 @@ import Testing
         // A second restore has nothing to change.
         #expect(
             try run(home, command)
-                == "2000 items unchanged: the keychain has the same version or a newer one, or one "
-                + "that this machine can't replace.\n")
+                == "2000 items unchanged: the keychain's version is the same or newer, or can't be "
+                + "replaced on this machine.\n")
     }
 }

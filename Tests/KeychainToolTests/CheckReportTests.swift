@@ -32,7 +32,7 @@ private let version = CheckReport.DamagedItem.earlierVersion(of: .random())
         #expect(sound.hasSuffix("\n5 items checked: 4 intact, 1 damaged, 0 locked."))
     }
 
-    @Test func `an earlier version of a deleted item isn't subtracted from the intact items`() {
+    @Test func `a damaged version of a deleted item doesn't lower the number of intact items`() {
         var empty = report([version])
         empty.itemCount = 0
         let text = CheckCommand.text(of: empty, 0)

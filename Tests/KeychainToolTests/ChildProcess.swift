@@ -53,8 +53,8 @@ enum ChildProcess {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // The program that started the tests may ignore or block signals. The child must neither
-        // ignore these signals nor block any signal.
+        // The program that started the tests may ignore or block signals. The child must not ignore
+        // any of the signals below, and must not block any signal.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM] {

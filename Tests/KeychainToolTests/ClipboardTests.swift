@@ -32,7 +32,7 @@ import Testing
                     + "contains the secret."
             ),
         ])
-    func `if it can't be cleared later, it is cleared at once, and the error says if that failed`(
+    func `a clipboard that can't be cleared later is cleared at once, and a failure is reported`(
         _ canClear: Bool, _ end: String
     ) throws {
         let home = try TestHome()

@@ -66,7 +66,8 @@ import Testing
         return try? String(contentsOfFile: home.path + "/word", encoding: .utf8)
     }
 
-    /// A shell function with the program's name that writes its last argument to a file.
+    /// A shell function with the program's name. The function passes requests for names on to the
+    /// program, and otherwise writes its last argument to a file.
     private static let stand = """
         keychainctl() {
             case $1 in

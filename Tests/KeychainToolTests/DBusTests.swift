@@ -84,7 +84,8 @@ import Testing
         #expect(DBusMessage(Self.message(signature: brackets, body: [1])) == nil)
     }
 
-    /// The header's field for the signature has a string in its place, which can be longer.
+    /// In this message the header's signature field has the type string. A string, unlike a
+    /// signature, can be longer than 255 bytes.
     @Test(arguments: ["a", "("]) func `a signature longer than 255 bytes is refused`(code: String) {
         let number = { (value: Int) in (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
         }

@@ -136,7 +136,7 @@ final class Dialogue {
     }
 
     /// The number of bytes at the end of `bytes` that may be the beginning of a character in UTF-8,
-    /// or of a line end, CR and LF.
+    /// or of a line end (CR LF).
     private static func incompleteCount(_ bytes: [UInt8]) -> Int {
         if bytes.last == 0x0D { return 1 }
         // The first byte of a character determines the number of its bytes, at most four.

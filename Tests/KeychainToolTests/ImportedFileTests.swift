@@ -1,7 +1,7 @@
 // ImportedFileTests: exports of other programs, in the formats of these programs, and the output of
 // `keychainctl export json`.
-// The sources of the other formats are RFC 4180, exports of KeePassXC 2.7 and Chrome, the user
-// guide of the AWS CLI, docker's config.json, and the output of `security dump-keychain -d` on
+// The formats of the other programs are from RFC 4180, exports of KeePassXC 2.7 and Chrome, the
+// user guide of the AWS CLI, docker's config.json, and the output of `security dump-keychain -d` on
 // macOS.
 
 import Foundation

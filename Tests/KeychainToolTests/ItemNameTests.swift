@@ -55,7 +55,7 @@ import Testing
             ("https://", ["https://"]), ("https:///", ["https:///"]),
             ("file:///etc", ["file:///etc"]),
         ] as [(String, [String])])
-    func `a tree splits a service or server at slashes and keeps them, and empty text has no parts`(
+    func `a tree splits a name at slashes, and drops only one slash between two parts`(
         _ place: String, _ parts: [String]
     ) {
         #expect(NameTree.parts(of: place) == parts)

@@ -9,8 +9,8 @@ import Testing
 @Suite struct `Keyrings of GNOME` {
     // gnome-keyring 42.1 wrote this file, with the password "pw", after these calls of secret-tool:
     //   printf one | secret-tool store --label=Mail service mail account ada
-    //   printf 'tw\\nö' | secret-tool store --label=Site xdg:schema
-    //   org.gnome.keyring.NetworkPassword
+    //   printf 'tw\nö' | secret-tool store --label=Site
+    //     xdg:schema org.gnome.keyring.NetworkPassword
     //     server example.org user bob protocol https port 8443 object /x
     //   printf three | secret-tool store --label='Chrome Safe Storage' application chrome
     private static let encrypted = Array(
@@ -101,7 +101,7 @@ import Testing
         #expect(try read(Array(text.utf8), nil).map(\.name) == ["a", "a (2)"])
     }
 
-    @Test func `a truncated keyring is refused, and a changed keyring gives no other secrets`()
+    @Test func `a truncated keyring is refused, and a changed one never gives different secrets`()
         throws
     {
         let whole = Self.encrypted

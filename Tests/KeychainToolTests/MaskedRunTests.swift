@@ -170,7 +170,8 @@ import Testing
                 .init(descriptor: 1, path: home.path + "/out", flags: O_RDWR | O_NONBLOCK),
                 .init(descriptor: 2, path: home.path + "/errors", flags: O_WRONLY | O_CREAT),
             ])
-        // The reader waits until `errors` has a line. By then two pipes are full.
+        // The reader waits until `errors` has a line. By then the program's output pipe and the
+        // named pipe `out` are full.
         let reader =
             "for i in $(seq 5000); do grep -q . errors && break; done; head -c 300000 out | wc -c"
         #expect(try home.run(reader).output == "300000\n")

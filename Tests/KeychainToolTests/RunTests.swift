@@ -167,8 +167,8 @@ import Testing
 
     @Test func `run reports whether the program is missing or not executable`() throws {
         let home = try home()
-        // A program that is missing or not executable is reported before a secret is read: the item
-        // `none` doesn't exist.
+        // A program that is missing or not executable is reported before a secret is read. That is
+        // why no error mentions the item `none`, which doesn't exist.
         try expect(
             home,
             """

@@ -24,7 +24,8 @@ extension TestHome {
 }
 
 @Suite struct `A program without XDG_RUNTIME_DIR` {
-    @Test func `without XDG_RUNTIME_DIR a program finds the service, and uses no wrong keychain`()
+    @Test
+    func `without XDG_RUNTIME_DIR a program finds the service, and never uses a wrong keychain`()
         throws
     {
         let home = try TestHome()

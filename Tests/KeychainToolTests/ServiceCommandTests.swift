@@ -108,7 +108,7 @@ import Testing
                 manager:   none
                 socket:    ~/run/keychain/socket
                 log:       ~/.local/state/keychain/keychaind.log
-                programs:  don't use this service; chosen by the default, as there is no socket of a service
+                programs:  don't use this service; chosen by default, because no service has a socket
                 done:      nothing: the service is not running
                 ended
                 secret

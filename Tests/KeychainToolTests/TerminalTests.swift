@@ -305,7 +305,8 @@ import Testing
         #expect(try dialogue.end() == .exit(0))
     }
 
-    /// The pauses let the test read each part before the next part arrives.
+    /// The script writes the first part of a character or a line end, then pauses, so that the test
+    /// has read this part before the second part arrives.
     @Test func `the test terminal joins the two parts of a divided character or line end`() throws {
         let home = try TestHome()
         let script = #"""

@@ -31,8 +31,8 @@ struct Transcript: CustomStringConvertible {
 
     // MARK: Reading
 
-    /// Reads a file. In a Markdown document the sessions are between ```` ```console ```` and ````
-    /// ``` ````. Any other file is a session from its start.
+    /// Reads a file. In a Markdown document each session is a code block that begins with
+    /// ```` ```console ````. Any other file is a session from its start.
     init(path: String) throws {
         self.path = path
         let text = try String(contentsOfFile: path, encoding: .utf8)

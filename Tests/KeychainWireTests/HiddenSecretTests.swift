@@ -62,8 +62,8 @@ import Testing
     }
 
     /// Whether a text contains bytes of the secret, as a list or in separate lines, or half of the
-    /// token. A number alone doesn't count, because the number could be part of an address in the
-    /// dump of data.
+    /// token. The number of a single byte doesn't count, because the same digits could be part of a
+    /// memory address in the dump of a `Data` value.
     private func shows(_ text: String) -> Bool {
         let halves = [Self.grant.token.high, Self.grant.token.low]
         let tokens = halves.flatMap { ["\($0)", String($0, radix: 16)] }

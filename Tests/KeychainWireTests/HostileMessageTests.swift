@@ -207,8 +207,8 @@ struct Hostile: Sendable, CustomStringConvertible {
         return Mirror(reflecting: value).children.contains { holdsPassword($0.value) }
     }
 
-    /// The service runs only a few requests that derive keys at the same time, so the service must
-    /// recognize these requests.
+    /// A request with an application password derives a key. The service limits how many of these
+    /// requests run at the same time, so it must recognize them.
     @Test func `an application password is recognized wherever it is in a request`() {
         var values = RandomValues(seed: 12)
         for request in (0..<20).flatMap({ _ in values.requests() }) where request.purpose != nil {

@@ -140,7 +140,7 @@ import Testing
         #expect(item != empty)
     }
 
-    @Test func `the comparison in these tests finds a difference in only a secret`() {
+    @Test func `the comparison in these tests detects requests that differ only in a secret`() {
         let passcodes = [1, 2].map { SecretBytes(copying: [$0]) }
         let request = ChangePasscode(from: passcodes[0], to: passcodes[1])
         #expect(Messages.isSame(request, request) && !Messages.isSame(Lock(), LockAll()))

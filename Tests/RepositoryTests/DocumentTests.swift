@@ -54,7 +54,7 @@ import Testing
     }
 
     /// `./dev test` measures the coverage and checks the documentation; `./dev bench` measures the
-    /// times. These lines of `dev` make them fail if a limit is missed.
+    /// times. These lines of `dev` make the two commands fail if a limit is missed.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",
         "document Capture Examples/Systems/Capture", "systems-benchmarks || status=1",
@@ -73,11 +73,12 @@ import Testing
         let limits = Dictionary(rows.map { (String($0.1), Double($0.2)) }) { first, _ in first }
         #expect(
             limits == [
-                "S1 testPerformance_Save": 2.76, "S1 testPerformance_Load": 2.64,
-                "S1 testPerformance_SymmetricKeyRoundTrip": 3.09, "S1 device state, saved": 10,
-                "S1 device state, loaded": 10, "S1 serialization of a key": 1,
-                "S1 serialization of a device state": 1, "S2 credentials, saved": 10,
-                "S2 credentials, loaded": 10, "S2 credentials, deleted and saved": 20,
+                "Capture testPerformance_Save": 2.76, "Capture testPerformance_Load": 2.64,
+                "Capture testPerformance_SymmetricKeyRoundTrip": 3.09,
+                "Capture device state, saved": 10, "Capture device state, loaded": 10,
+                "Capture serialization of a key": 1, "Capture serialization of a device state": 1,
+                "TVRemote credentials, saved": 10, "TVRemote credentials, loaded": 10,
+                "TVRemote credentials, deleted and saved": 20,
             ])
         #expect(text.contains("exit(missed == 0 ? 0 : 1)"))
     }

@@ -172,8 +172,8 @@ struct ImportRow: CustomStringConvertible {
         }
     }
 
-    /// Requirements.md, section 0: application layers contain raw SecItem code with the names of
-    /// Apple's modules.
+    /// Requirements.md, section 0, requires that the keychain layers of these applications are raw
+    /// SecItem code, which imports modules by Apple's names.
     @Test(arguments: [
         ("Capture", ["Capture"]), ("TVRemote", ["TVRemote"]),
         ("Fundamentals", ["SecItemFundamentals"]), ("DeviceIdentity", ["DeviceIdentity"]),

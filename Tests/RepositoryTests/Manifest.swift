@@ -1,7 +1,7 @@
 // Manifest: the targets of Package.swift and their dependencies, read from its text.
 //   (1) The text is formatted by `swift format`: each target begins on a separate line.
-//   (2) Text that can't be parsed makes a test fail, and never omits a target: the number of
-//       targets is counted in two ways.
+//   (2) Text that can't be parsed makes a test fail. No target is missed silently, because a test
+//       also counts the targets in a second way.
 
 import Foundation
 

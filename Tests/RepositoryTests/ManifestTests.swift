@@ -1,4 +1,5 @@
-// The guarantees of the manifest for the users of the package: the dependencies of its modules.
+// What users of the package can rely on in Package.swift: which modules each module depends on, and
+// that no target has the name of a target in a package that is often used with this one.
 
 import Foundation
 import Testing
@@ -138,7 +139,9 @@ import Testing
         let picture = try Manifest().picture
         let document = try Repository.file("CONTRIBUTING.md")
         let shown = document.split(separator: "\n").filter { $0.contains(" │ ") }.map(String.init)
-        #expect(shown == picture, "The picture is:\n\(picture.joined(separator: "\n"))")
+        #expect(
+            shown == picture,
+            "CONTRIBUTING.md should show these lines:\n\(picture.joined(separator: "\n"))")
         #expect(picture.count > 20)
     }
 }

@@ -4,7 +4,7 @@
 
 import Testing
 
-/// A platform, as conditions distinguish it.
+/// The platforms that conditions are evaluated for.
 enum SourcePlatform: CaseIterable {
     case linux
     case apple
@@ -21,8 +21,8 @@ enum SourcePlatform: CaseIterable {
     }
 }
 
-/// A condition: `!`, `&&`, `||` and parentheses around checks of the platform and single words. A
-/// single word, such as the name of a trait, is treated as true. Other text, such as
+/// A condition: checks of the platform and single words, combined with `!`, `&&`, `||` and
+/// parentheses. A single word, such as the name of a trait, is treated as true. Other text, such as
 /// `compiler(>=6.2)`, can't be parsed.
 struct PlatformCondition {
     /// Whether the condition depends on the platform.

@@ -12,7 +12,8 @@ import Testing
             (systems.map { "Examples/Systems/\($0)/Sources" }
             + ["Examples/GenericKeys/Sources"])
             .flatMap { try Repository.files(in: $0, suffix: ".swift") }
-        // Stand-ins for servers, and the applications' values, have other dictionaries.
+        // Other files, such as stand-ins for servers and the applications' values, don't create
+        // dictionaries for the SecItem functions.
         return (library + examples).filter { $0.lines.contains { $0.contains("kSec") } }
     }
 

@@ -1,5 +1,6 @@
 // Asking: prints what the service allows a program to do, one line for each request.
-// Keeping: prints when other programs could read this program's memory.
+// Keeping: protects this program's memory step by step, and prints at each step whether other
+// programs of this user could read it.
 // WritingLoop: adds items until the service ends.
 // Using: uses a keychain as any program does, in its own process or through a service.
 

@@ -82,8 +82,9 @@ struct Attack {
 
     // MARK: Idle connections
 
-    /// Opens connections with `connection`, at most `count` in about 2 seconds. On each one, sends
-    /// the first 7/8 of a message of `byteCount` bytes, or less if the service stops reading.
+    /// Opens up to `count` connections by calling `connection`, for about 2 seconds at most. On
+    /// each connection, sends the first 7/8 of a message of `byteCount` bytes, or less if the
+    /// service stops reading.
     private func sendHalves(
         on count: Int, of byteCount: UInt32, _ connection: () -> OwnedDescriptor?
     ) throws {
@@ -165,8 +166,8 @@ struct Attack {
         while isWanted() { _ = greeted() }
     }
 
-    /// Answers the challenge wrongly, again and again. At the end it prints how many answers it
-    /// sent.
+    /// Answers challenges wrongly, on one new connection after another. At the end, prints how many
+    /// answers were sent.
     private func beRefused() throws {
         acknowledge("begun 1")
         var count = 0

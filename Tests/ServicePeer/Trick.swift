@@ -92,7 +92,7 @@ struct Trick {
         try become(program, "copy")
     }
 
-    /// Leaves the connection to a child, which answers the challenge, and executes `program`.
+    /// Starts a child process that answers the challenge. Then executes `program` in this process.
     func leaveToChild(becoming program: String) throws {
         try startChild("answer", "\(try connected())")
         try become(program)

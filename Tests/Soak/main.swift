@@ -29,7 +29,7 @@ while let option = arguments.first, option.hasPrefix("--") {
 let names = arguments.isEmpty ? SoakSweep.allCases.map(\.rawValue) : arguments
 let sweeps = names.compactMap { SoakSweep(rawValue: $0) }
 guard sweeps.count == names.count else {
-    refuse("the sweeps are \(SoakSweep.allCases.map(\.rawValue).joined(separator: " "))")
+    refuse("unknown sweep; there are \(SoakSweep.allCases.map(\.rawValue).joined(separator: " "))")
 }
 
 /// Writes a line without buffering, so that it is visible while the next sweep runs.
@@ -47,7 +47,7 @@ for sweep in sweeps {
         try sweep.run(scratch: scratch, seed: seed, count: count) { report in
             // One cause can lead to many violations, so only the first 40 are printed.
             for violation in report.violations.prefix(40) { say("WRONG \(violation)") }
-            if report.violations.count > 40 { say("WRONG and further violations") }
+            if report.violations.count > 40 { say("WRONG: there are further violations") }
             say(report.summary)
             isGood = isGood && report.violations.isEmpty
         }

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The identity of the package, by which SwiftPM finds an alias. The identity of a package at a
-/// path is the name of the folder, which can be different in each clone.
+/// The identity of the swift-keychain package, which SwiftPM needs to look up module aliases. The
+/// identity of a package at a path is the name of its folder, which can be different in each clone.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
@@ -26,7 +26,7 @@ let package = Package(
     name: "SourceCompatibility",
     platforms: [.macOS(.v15)],
     // The trait OlderPKCS12 is off, because WithoutTraitsTests tests a build without this trait.
-    // The enabled traits are those of the systems in Examples, so that one build serves both.
+    // The enabled traits are those of Examples/Systems, so that one build serves both packages.
     dependencies: [.package(path: "../..", traits: ["TPM", "NSStringHashing"])],
     targets: [
         .executableTarget(

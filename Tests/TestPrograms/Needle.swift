@@ -113,7 +113,7 @@ package struct Needle: Sendable {
         try readableRegions().first { $0.upperBound > address }.map { max($0.lowerBound, address) }
     }
 
-    /// Pages of the kernel that are mapped as readable and can't be read through the file.
+    /// Pages of the kernel that are mapped as readable but can't be read through `/proc/self/mem`.
     private static let kernelPages: Set<Substring> = ["[vvar]", "[vvar_vclock]", "[vsyscall]"]
 
     /// All readable regions that can contain what this process wrote, in order.

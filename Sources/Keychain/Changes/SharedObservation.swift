@@ -3,8 +3,8 @@
 //   (1) There is at most one instance per item and context. Contexts don't share an instance,
 //       since a context that remembers an authentication opens secrets that objects without that
 //       context must not show. An instance exists while an `ObservableSecret` or a pending write
-//       refers to it. The loop in `init`, which waits for changes of the item, refers to it only
-//       while it processes the result of a read.
+//       refers to it. The loop in `init`, which waits for changes of the item, keeps the instance
+//       alive only while it processes the result of a read.
 //   (2) While writes are pending, `state` is the state that the newest write will produce.
 //       Otherwise it is the state after the last successful write or the last read, including a
 //       read that failed. Writes are carried out one at a time, in the order of the requests.

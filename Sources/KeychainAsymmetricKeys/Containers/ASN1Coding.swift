@@ -1,7 +1,7 @@
 // ASN1Coding: reading the ASN.1 of key containers, and writing DER.
 //   (1) Reading returns `nil` for anything that has another type or is out of range. It never
 //       throws or traps.
-//   (2) DER is written from a tree of values. Unlike the calls of a serializer, writing a tree
+//   (2) DER is written from a tree of values. A call to a serializer can throw; encoding a tree
 //       can't fail.
 
 package import SwiftASN1
@@ -13,7 +13,8 @@ extension ASN1Node {
     /// a few hundred bytes of memory, but its encoding can be as short as two bytes.
     package static let elementLimit = 1 << 20
 
-    /// The element whose encoding is exactly `bytes`, with at most ``elementLimit`` elements.
+    /// Reads the element whose encoding is exactly `bytes`. Returns `nil` if the bytes are anything
+    /// else or contain more than ``elementLimit`` elements.
     ///
     /// The bytes are parsed as BER rather than DER, because some programs write their containers
     /// with indefinite lengths.
@@ -84,7 +85,7 @@ extension ASN1Node {
 }
 
 extension [UInt8] {
-    /// Whether the bytes have at most `limit` elements of BER.
+    /// Whether the bytes contain at most `limit` BER elements.
     ///
     /// - Returns: `false` also if a tag, a length or the contents of a primitive element are
     ///   truncated, or if a length has more than 8 bytes.

@@ -242,7 +242,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Derives a key with PBKDF2 (RFC 8018, section 5.2) and HMAC over this digest, in 1 to
+    /// Derives a key with PBKDF2 (RFC 8018, section 5.2) and HMAC with this digest, in 1 to
     /// ``roundLimit`` rounds.
     ///
     /// - Returns: The key, or `nil` if `rounds` is out of range, the salt is empty or the crypto
@@ -304,7 +304,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
 
 // MARK: - Work limit
 
-/// The work that an import may still do.
+/// The amount of work that an import may still do.
 package struct WorkBudget {
     /// The budget of an import, in rounds of PBKDF2: about a minute. Tests lower it.
     @TaskLocal package static var initialRounds = 10 * PasswordHash.roundLimit

@@ -147,10 +147,10 @@ package struct EncryptedPrivateKey {
     /// - Parameters:
     ///   - password: The bytes of the password. A text password is encoded in UTF-8.
     ///   - budget: The budget from which the work is deducted.
-    /// - Returns: The PrivateKeyInfo (PKCS #8), as it was encrypted.
-    /// - Throws: `unsupportedFormat` if the scheme isn't supported or the work exceeds the budget;
-    ///   `authFailed` if decryption doesn't yield a private key, because the password is wrong or
-    ///   the bytes are damaged.
+    /// - Returns: The bytes that were encrypted, a PrivateKeyInfo (PKCS #8).
+    /// - Throws: `unsupportedFormat` if the scheme isn't supported or the work exceeds a limit or
+    ///   the budget; `authFailed` if decryption doesn't yield a private key, because the password
+    ///   is wrong or the bytes are damaged.
     package func open(
         password: [UInt8], within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] {

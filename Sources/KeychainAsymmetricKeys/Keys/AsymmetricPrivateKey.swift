@@ -1,5 +1,5 @@
 // AsymmetricPrivateKey: a private key of any kind, and its encodings.
-//   (1) The crypto library's types hold the secret. An exported copy belongs to the caller.
+//   (1) The crypto library's types hold the secret. The caller is responsible for exported copies.
 //   (2) No description or error contains any part of the secret.
 
 import Crypto
@@ -48,7 +48,8 @@ package struct AsymmetricPrivateKey: Sendable {
                 // The library would round the size down without an error.
                 guard Self.newRSASizes.contains(size), size % 128 == 0 else {
                     throw KeyOperationFailure.parameter(
-                        "A new RSA key must have 1024 to 8192 bits, a multiple of 128.")
+                        "The size of a new RSA key must be a multiple of 128, from 1024 to 8192 "
+                            + "bits.")
                 }
                 try self.init(.rsa(RSAPrivateKey(randomOf: size)))
             case .elliptic(let curve):

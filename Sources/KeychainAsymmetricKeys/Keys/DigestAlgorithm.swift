@@ -1,10 +1,10 @@
 // DigestAlgorithm: the hash functions of key operations.
-//   (1) SHA-224 (FIPS 180-4, section 6.3) is implemented here, because it is the only hash function
-//       among Apple's identifiers that the crypto library lacks. It is SHA-256 with other initial
-//       values, truncated to 28 bytes. It hashes data to be signed, inputs of key derivation and
-//       seeds of RSA paddings. Its branches depend only on lengths.
-//   (2) This file also converts a digest that the caller computed to the type that the crypto
-//       library signs, and reads the bytes of a shared secret.
+//   (1) SHA-224 (FIPS 180-4, section 6.3) is implemented here. Of the hash functions in Apple's
+//       SecKey algorithms, it is the only one that the crypto library lacks. It is SHA-256 with
+//       other initial values, truncated to 28 bytes. It hashes data to be signed, inputs of key
+//       derivation and seeds of RSA paddings. Its branches depend only on lengths.
+//   (2) This file also wraps a digest computed by the caller in a type that the crypto library
+//       accepts for signing, and reads the bytes of a shared secret.
 
 import Crypto
 package import FoundationEssentials

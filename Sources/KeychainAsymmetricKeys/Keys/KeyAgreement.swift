@@ -16,8 +16,8 @@ package struct KeyExchangeParameters: Hashable, Sendable {
 }
 
 extension KeyExchangeAlgorithm {
-    /// Checks the parameters before the hardware computes the shared secret, for which the user may
-    /// be prompted.
+    /// Checks the parameters. Call this before the hardware computes the shared secret, because the
+    /// user may be prompted for that.
     ///
     /// - Throws: `parameter` if the algorithm includes a key derivation and the requested size is
     ///   missing or out of range.
@@ -56,7 +56,7 @@ extension KeyExchangeParameters {
 extension AsymmetricPrivateKey {
     /// The shared secret, or the key derived from it.
     ///
-    /// - Throws: `parameter` if the keys have different kinds or curves or a kind without key
+    /// - Throws: `parameter` if the keys differ in kind or curve, if their kind doesn't support key
     ///   agreement, if the peer's X25519 key has low order, or if the algorithm includes a key
     ///   derivation and the requested size is missing or out of range.
     package func exchange(

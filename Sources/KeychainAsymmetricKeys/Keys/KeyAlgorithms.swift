@@ -89,12 +89,12 @@ package enum SignatureInput: Hashable, Sendable {
 package enum ECDSAForm: Hashable, Sendable {
     /// A DER SEQUENCE of r and s.
     case x962
-    /// r ‖ s, each of the curve's size.
+    /// r ‖ s, both padded to the curve's size.
     case rfc4754
 }
 
 package enum SignatureAlgorithm: Hashable, Sendable {
-    /// RSA without padding. The caller has padded the number.
+    /// RSA without padding. The input is a number that the caller has already padded.
     case rsaRaw
     /// Without a hash function, the caller passes the DigestInfo.
     case rsaPKCS1v15(DigestAlgorithm?, SignatureInput)
@@ -106,7 +106,7 @@ package enum SignatureAlgorithm: Hashable, Sendable {
 }
 
 package enum EncryptionAlgorithm: Hashable, Sendable {
-    /// RSA without padding. The caller has padded the number.
+    /// RSA without padding. The input is a number that the caller has already padded.
     case rsaRaw
     case rsaPKCS1
     case rsaOAEP(DigestAlgorithm)

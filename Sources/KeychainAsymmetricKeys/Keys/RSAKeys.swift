@@ -102,7 +102,7 @@ struct RSAPrivateKey: Sendable {
 
 struct RSAPublicOperation: Sendable {
     private let modulus: [UInt64]
-    /// The bits of the exponent after the highest one, most significant first.
+    /// The bits of the exponent below its highest set bit, most significant first.
     private let exponentBits: [Bool]
     private let blockByteCount: Int
     /// -modulus⁻¹ mod 2⁶⁴.

@@ -7,8 +7,8 @@
 //       is a key among the encrypted certificates, the container has two keys; NIOSSL rejects that
 //       without a trap.
 //   (3) NIOSSL is available only with the package trait OlderPKCS12. Without the trait, a scheme
-//       that it adds fails with `unimplemented`. Any other scheme fails with `unsupportedFormat`,
-//       with or without the trait.
+//       that needs NIOSSL fails with `unimplemented`. Any other scheme fails with
+//       `unsupportedFormat`, with or without the trait.
 
 import Crypto
 import KeychainCore
@@ -32,8 +32,8 @@ enum OlderEncryption {
         guard bytes.allSatisfy({ (1..<0x80).contains($0) }), bytes.count < 1024 else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The private key is encrypted with a legacy cipher, with which only ASCII "
-                    + "passphrases of at most 1023 bytes, without zero bytes, are supported.")
+                "The private key is encrypted with a legacy cipher. For this cipher, the "
+                    + "passphrase must be ASCII, at most 1023 bytes, without zero bytes.")
         }
         let pem = PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: key.bytes).pemString
         let opened = try? NIOSSLPrivateKey(bytes: Array((pem + "\n").utf8), format: .pem) {
@@ -47,8 +47,8 @@ enum OlderEncryption {
         guard let der = try? opened.derBytes, let info = PrivateKeyInfo(anyForm: der) else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The private key is encrypted with a legacy cipher, with which only RSA keys and "
-                    + "keys on NIST curves are supported.")
+                "The private key is encrypted with a legacy cipher. With this cipher, only RSA "
+                    + "keys and keys on NIST curves can be read.")
         }
         return info.bytes
     }
@@ -57,7 +57,7 @@ enum OlderEncryption {
     ///
     /// - Throws: `unsupportedFormat` if the scheme is not supported, the work exceeds its limit or
     ///   the budget, the password contains a zero byte, the contents or a certificate in them are
-    ///   damaged, or there are keys among them; `decode` if NIOSSL can't encode a certificate that
+    ///   damaged, or the contents include keys; `decode` if NIOSSL can't encode a certificate that
     ///   it has read.
     static func certificates(
         in data: EncryptedContents, password: PKCS12Password,
@@ -68,8 +68,8 @@ enum OlderEncryption {
         guard passphrase?.contains(0) != true else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The certificates are encrypted with a legacy cipher, with which only "
-                    + "passphrases without zero bytes are supported.")
+                "The certificates are encrypted with a legacy cipher. For this cipher, the "
+                    + "passphrase must be without zero bytes.")
         }
         guard let container = container(of: data, password: password),
             let bundle = try? NIOSSLPKCS12Bundle(buffer: container, passphrase: passphrase)

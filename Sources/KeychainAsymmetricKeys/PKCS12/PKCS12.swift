@@ -33,10 +33,10 @@ package struct PKCS12Contents: Hashable, Sendable {
     package struct Certificate: Hashable, Sendable {
         /// The certificate, DER.
         package var der: [UInt8]
-        /// The friendly name. It is also `nil` if the certificate was encrypted with an older
-        /// cipher.
+        /// The friendly name; `nil` if there is none, or if the certificate was encrypted with an
+        /// older cipher.
         package var name: String?
-        /// The identifier that links the certificate to its key. It is also `nil` if the
+        /// The identifier that links the certificate to its key; `nil` if there is none, or if the
         /// certificate was encrypted with an older cipher.
         package var localKeyID: [UInt8]?
 
@@ -80,8 +80,8 @@ package enum PKCS12 {
     ///     certificates are damaged or there are keys among them, or if the password contains a
     ///     zero byte. For a key encrypted with an older cipher, also if the password is not ASCII
     ///     or has 1024 characters or more, or if the key is an Ed25519 or X25519 key.
-    ///   - `unimplemented` without the package trait OlderPKCS12, for an older cipher that could be
-    ///     read with it.
+    ///   - `unimplemented` if the package was built without its trait OlderPKCS12, and an older
+    ///     cipher was used that the trait supports.
     package static func open(
         _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {

@@ -122,7 +122,8 @@ package enum Biometry: Hashable, Sendable {
 
 /// The result of a biometric prompt.
 package enum Recognition: Sendable {
-    /// A person was recognized. The keychain issues the grant for a recognition by the hardware.
+    /// A person was recognized. The grant is the one that the keychain issues when its hardware
+    /// has recognized the user.
     case recognized(AuthenticationGrant)
     /// The person was not recognized.
     case failed

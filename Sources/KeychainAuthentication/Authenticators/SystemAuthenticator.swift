@@ -34,9 +34,10 @@ package struct SystemAuthenticator: Authenticator {
         authenticator?.ask(question, until: interruption) ?? .unavailable
     }
 
-    /// The authenticator to use. If the environment specifies a prompter, only that one is used,
-    /// because the user does not want to be asked elsewhere. Otherwise, it is the terminal or, if
-    /// there is none or the process is in its background, a prompter on the display.
+    /// The authenticator to use. If the environment specifies a prompter, only that prompter is
+    /// used, because the user does not want to be asked elsewhere. Otherwise, the terminal is used
+    /// or, if there is none or the process is in its background, a prompter on the display. `nil`
+    /// if none of these can be used.
     package var authenticator: (any Authenticator)? {
         if let named = environment[Self.pinentryVariable], !named.isEmpty {
             return pinentry(named)

@@ -1,7 +1,7 @@
 // LAContext+Presence: obtains proofs that the user is present.
-//   (1) The user is not asked for a method while the context has a proof of it. A prompt ends after
-//       three wrong answers, if the user cancels or can't be asked, or if the context is
-//       invalidated.
+//   (1) While the context has a proof by a method, the user is not asked to use that method again.
+//       A prompt ends after three wrong answers, if the user cancels or can't be asked, or if the
+//       context is invalidated.
 //   (2) A remembered proof counts only if the keychain still accepts its grant. A lock ends every
 //       grant, so that afterwards the user is asked again.
 

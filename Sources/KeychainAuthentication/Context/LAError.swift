@@ -123,7 +123,7 @@ extension LAError.Code {
         case .invalidContext: "The context was invalidated. Create a new one."
         case .companionNotAvailable: "There is no paired device."
         case .notInteractive:
-            "The user would have to be asked, which is not allowed or not possible here."
+            "The user must be asked, but that is not allowed or not possible here."
         }
     }
 }

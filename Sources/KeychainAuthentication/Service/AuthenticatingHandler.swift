@@ -1,6 +1,7 @@
 // AuthenticatingHandler: adds the authentication of the user to a keychain.
-//   (1) The failure `authenticationNeeded` of a request with a purpose is never passed on. This
-//       handler retries the request with proofs, or throws the reason that it can't obtain them.
+//   (1) If a request has an authorization (`Request.purpose` is not `nil`), its failure
+//       `authenticationNeeded` is never passed on. This handler retries the request with proofs, or
+//       throws the reason that it can't obtain them.
 //   (2) Only the keychain decides whether proofs are sufficient. This handler obtains the proofs
 //       and passes them to the keychain.
 //   (3) A request that needs no authentication takes a single call and creates no context.
@@ -75,7 +76,8 @@ package struct AuthenticatingHandler: RequestHandler {
 
         /// Obtains the proofs that a failure requires, or asks for the application password again
         /// if the user entered a wrong one.
-        /// - Throws: The failure if it requires neither, or the reason that they can't be obtained.
+        /// - Throws: The failure if it requires neither; otherwise the reason that the proofs or
+        ///   the password can't be obtained.
         mutating func answer(
             _ failure: KeychainFailure, _ options: AuthenticationOptions,
             _ handler: KeychainHandler

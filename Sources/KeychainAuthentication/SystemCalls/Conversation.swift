@@ -28,7 +28,8 @@ final class Conversation {
     private let process: pid_t
     private let interruption: Interruption
 
-    /// The time that a prompter has to close its end after BYE or SIGTERM, in milliseconds.
+    /// How long a prompter may take to close its end of the socket after BYE or SIGTERM, in
+    /// milliseconds.
     private static let grace: Int32 = 2000
 
     /// Starts a program, or returns `nil` if it can't be started or no descriptors are left.
@@ -146,17 +147,17 @@ final class Conversation {
         let end = ContinuousClock.now + .milliseconds(Self.grace)
         waitForClose(until: end)
         socket.close()
-        // A prompter may still run after it has closed its end. It is killed if it still runs at
-        // `end`. The loop also ends if `waitpid` fails, because another part of this program has
-        // already reaped the process.
+        // A prompter may still run after it has closed its end of the socket. If it still runs at
+        // the time `end`, it is killed. The loop also ends if `waitpid` fails, because another part
+        // of this program has already reaped the process.
         while waitpid(process, nil, WNOHANG) == 0 {
             if ContinuousClock.now >= end { kill(process, SIGKILL) }
             _ = Descriptor.wait(for: nil, until: nil, milliseconds: 1)
         }
     }
 
-    /// Waits until the prompter has closed its end, discarding what it still sends. Gives up at
-    /// `end`, or earlier if the prompter sends too many bytes.
+    /// Waits until the prompter has closed its end of the socket, discarding what it still sends.
+    /// Gives up at the time `end`, or earlier if the prompter sends too many bytes.
     private func waitForClose(until end: ContinuousClock.Instant) {
         for _ in 0..<Assuan.longestLine {
             let left = Int32((end - .now) / .milliseconds(1))

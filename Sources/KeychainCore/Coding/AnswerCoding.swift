@@ -1,5 +1,4 @@
-// AnswerCoding: the encoding in messages of the answers to requests, progress, failures and
-// entitlements.
+// AnswerCoding: how messages encode answers to requests, progress, failures and entitlements.
 
 #if canImport(Darwin)
 import Foundation

@@ -5,8 +5,8 @@
 //   (2) Input may come from an attacker. Every read is checked against the end of the bytes, and
 //       every value against the range of its type. Either failure is `param`. Code that handles a
 //       request checks the limits of its values.
-//   (3) Output is written to memory that is erased. Only `messageBytes` copies it to ordinary
-//       memory.
+//   (3) Output is written to memory that is erased before it is freed. Only `messageBytes` copies
+//       the output to ordinary memory.
 
 #if canImport(Darwin)
 package import Foundation

@@ -1,4 +1,4 @@
-// RequestCoding: the encoding of requests in messages.
+// RequestCoding: how messages encode requests.
 
 #if canImport(Darwin)
 import Foundation

@@ -1,4 +1,4 @@
-// ValueCoding: the encoding in messages of the values in requests and answers.
+// ValueCoding: how messages encode the values in requests and answers.
 
 #if canImport(Darwin)
 import Foundation

@@ -31,9 +31,9 @@ package struct Entitlements: Hashable, Sendable {
     /// - Parameters:
     ///   - propertyList: The contents of the file, at most 1 MiB.
     ///   - name: The name of the list in error messages.
-    /// - Throws: `missingEntitlement` if the bytes are not such a list, are more than 1 MiB, or
-    ///   contain too many arrays and dictionaries or a zero byte outside the binary form; or if an
-    ///   access group is not text or contains a variable that can't be expanded.
+    /// - Throws: `missingEntitlement` if the bytes are not such a list or are more than 1 MiB; if a
+    ///   list that is not in binary form contains a zero byte, or too many arrays and dictionaries;
+    ///   or if an access group is not text or contains a variable that can't be expanded.
     package init(propertyList: Data, name: String) throws(KeychainFailure) {
         func failure(_ what: String) -> KeychainFailure {
             .missingEntitlement("The entitlements \(name) \(what).")

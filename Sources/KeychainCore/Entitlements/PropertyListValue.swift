@@ -59,8 +59,8 @@ extension PropertyListValue: Decodable {
         var previous: UInt8 = 0
         for byte in propertyList {
             switch (previous, byte) {
-            // The count doesn't work in UTF-16 and UTF-32. In these encodings, ASCII characters
-            // contain zero bytes, so they are rejected.
+            // The count doesn't work in UTF-16 and UTF-32. These encodings are rejected: their
+            // ASCII characters contain zero bytes.
             case (_, 0): return false
             // `<array`, `<dict`, and the brackets of the older form. Some other elements, and
             // brackets in texts, are counted too.

@@ -1,5 +1,5 @@
-// Data+Fields: reads numbers and ranges of bytes at given offsets, and text, in place; appends
-// numbers.
+// Data+Fields: reads numbers, ranges of bytes and text directly from the buffer that contains them,
+// and appends numbers.
 //   (1) If too few bytes are left, `uint32`, `uint64` and `text` return `nil`. `ends(with:)`
 //       returns `false` if its argument is longer than the data.
 //   (2) The offset of `isZero` and the ranges of `copy` and `array` must lie within the bytes. This

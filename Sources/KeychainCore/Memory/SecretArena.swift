@@ -1,6 +1,6 @@
 // SecretArena: memory for key material and other secrets.
 //   (1) Its pages are locked in memory and excluded from core dumps, if the system permits it.
-//   (2) A block is zero when it is allocated and is zeroed again when it is released.
+//   (2) A block contains only zeros when it is allocated, and is zeroed again when it is released.
 //   (3) The pages from which blocks are taken are never unmapped.
 
 import Synchronization
@@ -21,7 +21,8 @@ struct SecretArena: ~Copyable, Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether all pages so far could be locked. `RLIMIT_MEMLOCK` limits their size.
+    /// Whether all pages so far could be locked. `RLIMIT_MEMLOCK` limits the total size of locked
+    /// pages.
     var isLocked: Bool { state.withLock { $0.isLocked } }
 
     /// - Returns: `byteCount` zeroed bytes at an address that doesn't change.

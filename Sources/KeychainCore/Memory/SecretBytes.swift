@@ -74,7 +74,7 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Returns new bytes from the system's random number generator, at most 256.
+    /// Returns `byteCount` bytes, at most 256, from the system's random number generator.
     package static func random(byteCount: Int) -> SecretBytes {
         // SAFETY: the whole block is written.
         unsafe SecretBytes(byteCount: byteCount) { unsafe SystemMemory.fillRandomly($0) }

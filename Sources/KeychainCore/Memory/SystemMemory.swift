@@ -1,7 +1,7 @@
 // SystemMemory: the functions of the C library for memory and random bytes.
-//   (1) Apart from this file, the only platform-dependent code in this module is imports: that of
-//       Foundation instead of FoundationEssentials on Apple's platforms, and that of Glibc for
-//       `memcmp` on others.
+//   (1) Outside this file, only import statements in this module depend on the platform: Foundation
+//       is imported instead of FoundationEssentials on Apple's platforms, and Glibc is imported for
+//       `memcmp` on other platforms.
 //   (2) On Apple's platforms, individual pages can't be excluded from core dumps. Those systems
 //       write no core dumps by default.
 
@@ -11,7 +11,7 @@ import Darwin
 import Glibc
 #endif
 
-/// Memory for secrets, from the platform's functions.
+/// Memory for secrets, and random bytes, from the platform's functions.
 package enum SystemMemory {
     /// Zeroes memory. The compiler doesn't optimize this away, even if nothing reads the memory
     /// again.
@@ -32,7 +32,7 @@ package enum SystemMemory {
         #if canImport(Darwin)
         unsafe arc4random_buf(base, bytes.count)
         #else
-        // It fails only for an invalid size or address.
+        // `getentropy` fails only for an invalid size or address.
         let code = unsafe getentropy(base, bytes.count)
         precondition(code == 0, "the system's random generator failed")
         #endif

@@ -159,8 +159,8 @@ package struct ChangePasscode: GeneralRequest {
 
 /// Removes the passcode and all other ways to unlock the keychain, and permanently deletes all
 /// items of the when-passcode-set class and their earlier versions. Damaged rows of the class are
-/// set aside instead. The answer is the number of deleted items. Throws `authFailed` if the
-/// passcode is wrong, and `param` if none is set.
+/// set aside instead. The answer is the number of deleted items and tombstones. Throws `authFailed`
+/// if the passcode is wrong, and `param` if none is set.
 package struct RemovePasscode: GeneralRequest {
     package static let code = RequestCode.removePasscode
     package var passcode: SecretBytes

@@ -1,4 +1,4 @@
-// IdentityRequests: requests about identities, and their values.
+// IdentityRequests: requests about identities, and the values in these requests.
 //   (1) An identity is not stored. It exists if there are a private key and a certificate, both in
 //       groups of the caller, and the key's application label equals the certificate's public key
 //       hash.
@@ -15,7 +15,7 @@ package struct Identity: Hashable, Sendable {
     }
 }
 
-/// The conditions that select identities. Both the certificate and the key have to match their
+/// The conditions that select identities. The certificate and the key each have to match their own
 /// query. The classes of the two queries are `certificate` and `key`.
 package struct IdentityQuery: Hashable, Sendable {
     package var certificate: ItemQuery

@@ -33,7 +33,7 @@ extension RequestExecutor {
     private func pairs(
         _ query: IdentityQuery, limit: Int, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Identity] {
-        // With a limit of 0, a search is requested all the same. It finds nothing, but checks the
+        // Even with a limit of 0, a search is carried out. It finds nothing, but checks the
         // caller's permission.
         let certificates = try execute(
             FindItems(query.certificate, Retrieval(limit: limit > 0 ? nil : 0)), as: caller)

@@ -1,4 +1,4 @@
-// ItemRequests: requests that add, find, change and delete items, and their values.
+// ItemRequests: requests that add, find, change and delete items, and the values in these requests.
 
 #if canImport(Darwin)
 package import Foundation
@@ -51,7 +51,8 @@ package struct AddItems: Request {
     }
     package var purpose: AuthorizationPurpose? { .creation }
     package var shape: String? { items.map(\.shape).joined(separator: ", ") }
-    /// Checks all items, because a client can send a different authorization with each.
+    /// Whether any item comes with an application password. A client can send a different
+    /// authorization with each item.
     package var showsPassword: Bool {
         items.contains { $0.authorization.applicationPassword != nil }
     }
@@ -110,8 +111,8 @@ package struct UpdateItems: Request {
     package static let code = RequestCode.update
     package var query: ItemQuery
     package var changes: ItemChanges
-    /// Whether to keep the previous contents of the items as versions, even if the history policy
-    /// is not for all changes.
+    /// Whether to keep the previous contents of the items as versions, even if
+    /// ``HistoryPolicy/isForAll`` is `false`.
     package var keepsVersions: Bool
 
     package init(_ query: ItemQuery, _ changes: ItemChanges, keepsVersions: Bool = false) {
@@ -148,8 +149,8 @@ package struct PutItem: Request {
     package var item: NewItem
     package var query: ItemQuery
     package var changes: ItemChanges
-    /// Whether to keep the previous contents of the item as a version, even if the history policy
-    /// is not for all changes.
+    /// Whether to keep the previous contents of the item as a version, even if
+    /// ``HistoryPolicy/isForAll`` is `false`.
     package var keepsVersions: Bool
 
     package init(
@@ -197,7 +198,7 @@ package struct DeleteItems: UnauthorizedRequest {
     package static let code = RequestCode.delete
     package var query: ItemQuery
     package var tombstones: TombstonePolicy
-    /// Whether to keep the items as versions, even if the history policy is not for all changes.
+    /// Whether to keep the items as versions, even if ``HistoryPolicy/isForAll`` is `false`.
     package var keepsVersions: Bool
 
     package init(
@@ -388,8 +389,8 @@ extension ItemChanges {
     }
 
     /// Whether the changes may seal a secret with keys that a lock erases. `protection` is the
-    /// class that the query names. If neither the query nor the changes name one, the class counts
-    /// as one of the when-unlocked classes, because the items can be of any.
+    /// class that the query names. If neither the query nor the changes name a class, the items may
+    /// be of any class, so the result is the same as for a when-unlocked class.
     func needUnlock(of protection: ProtectionClass?) -> Bool {
         guard data != nil || self.protection != nil || constraints != nil else { return false }
         guard let sealing = self.protection ?? protection else { return true }

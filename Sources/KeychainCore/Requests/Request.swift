@@ -1,6 +1,7 @@
-// Request: an operation on a keychain, as a value with the type of its answer.
+// Request: an operation on a keychain, as a value. The type of the request determines the type of
+// the answer.
 //   (1) An operation has a struct, a code, a coding, an overload of `RequestExecutor`, and a case
-//       in every switch over the codes. The compiler reports any that is missing.
+//       in every switch over the codes. If one of these is missing, the code doesn't compile.
 //   (2) A request that fails has changed nothing, unless the cause of the failure is
 //       `interruption`.
 
@@ -20,7 +21,7 @@ package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
     static var code: RequestCode { get }
 
     /// The proofs that the caller presents. A request that neither opens nor seals a secret has
-    /// none, and ignores a value that is set.
+    /// none, and ignores any that are set.
     var authorization: Authorization { get set }
 
     /// The purpose of the authorization; `nil` if the request needs none.
@@ -37,7 +38,7 @@ package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
     var effort: RequestEffort { get }
 
     /// Whether the request used, or may have used, keys that a lock erases, as far as its answer
-    /// shows. If so, a service that locks an unused keychain waits for the whole time again.
+    /// shows. If so, a service that locks unused keychains starts to measure the idle time anew.
     func usedUnlockedKeys(_ answer: Answer) -> Bool
 
     /// Calls the executor's overload for this request.
@@ -48,10 +49,11 @@ package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
 
 /// The purpose of a request's authorization.
 package enum AuthorizationPurpose: Hashable, Sendable {
-    /// To open an item.
+    /// To open an item or use a hardware key.
     case use
-    /// To encrypt an item that is added or is given an application password.
+    /// To encrypt an item that is added, or to create a hardware key.
     case creation
+    /// To open an item and to encrypt it under an application password.
     case both
 }
 
@@ -175,7 +177,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     /// The name of the operation in logs.
     package var name: String { Self.names[Int(rawValue)] }
 
-    /// The names by raw value. To describe a case takes far longer than to look a name up.
+    /// The names by raw value. Describing a case takes far longer than looking up its name.
     private static let names = (0...UInt8.max).map { value in
         RequestCode(rawValue: value).map { String(describing: $0) } ?? ""
     }
@@ -184,9 +186,9 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     /// it.
     package var isAdministration: Bool { rawValue >= Self.unlock.rawValue }
 
-    /// Whether the operation changes no items, settings, keys or lock of the keychain, so that a
-    /// client whose connection was lost can repeat it. This includes the creation of a hardware
-    /// key, which the keychain doesn't store.
+    /// Whether the operation leaves the keychain's items, settings, keys and lock state unchanged,
+    /// so that a client whose connection was lost can repeat it. This includes the creation of a
+    /// hardware key, which the keychain doesn't store.
     package var isRead: Bool {
         switch self {
         case .find, .findVersions, .findIdentities, .hasPasscode, .hasSecureEnclave,

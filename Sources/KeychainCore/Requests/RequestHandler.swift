@@ -88,8 +88,8 @@ extension RequestHandler where Self: RequestExecutor {
     }
 }
 
-/// A keychain and its caller. The type of the handler is a parameter, so that a request is not
-/// passed through an existential.
+/// A request handler together with a caller. The type of the handler is a parameter, so that a
+/// request is not passed through an existential.
 package struct KeychainConnection<Handler: RequestHandler>: Sendable {
     package let handler: Handler
     package let caller: AccessGroups

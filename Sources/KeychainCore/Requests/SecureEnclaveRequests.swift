@@ -28,8 +28,7 @@ package struct NewSecureEnclaveKey: Hashable, Sendable {
 
 /// A P-256 key that never leaves the hardware that created it.
 package struct MadeSecureEnclaveKey: Hashable, Sendable {
-    /// The wrapped form by which the keychain and its hardware use the key. It is useless
-    /// elsewhere.
+    /// The key in wrapped form. Only this keychain, with its hardware, can use it.
     package var blob: Data
     /// 04 ‖ X ‖ Y, 65 bytes.
     package var publicKey: Data

@@ -1,8 +1,8 @@
 // SlotRequests: requests about the ways into a keychain, and about the machine that it is bound to.
 
 /// Unlocks the keychain with any way in. Throws `authFailed` if the way in is wrong or is a
-/// recovery code that opens only the machine key, `param` if the keychain has none of this kind or
-/// none that unlocks it, and `notAvailable` in the same cases as ``Unlock``.
+/// recovery code that opens only the machine key, `param` if the keychain has no way in of this
+/// kind or none that unlocks it, and `notAvailable` in the same cases as ``Unlock``.
 package struct UnlockWith: GeneralRequest {
     package static let code = RequestCode.unlockWith
     package var way: WayIn
@@ -40,25 +40,26 @@ package struct ChangeSlots: GeneralRequest {
     package static let code = RequestCode.changeSlots
 
     package enum Change: Sendable {
-        /// Adds a way in: a recovery code, which replaces an earlier one; a credential; or a
-        /// passcode, which replaces an earlier one, for example if it was forgotten. Throws `param`
-        /// for a passcode without a proof if a way in already unlocks the keychain.
+        /// Adds a way in: a credential, a recovery code or a passcode. A recovery code or passcode
+        /// replaces an earlier one, for example a forgotten passcode. Throws `param` if a passcode
+        /// is added without a proof although a way in already unlocks the keychain.
         case add(WayIn)
         /// Removes the slot with this number. No proof is required, but the keychain must be
         /// unlocked. Throws `interactionNotAllowed` if it is locked, and `param` if there is no
         /// such slot, or if it is the slot of the machine or the last that unlocks the keychain.
         case remove(UInt32)
         /// Binds the keychain to this machine. If it is bound to another machine, the proof must be
-        /// the recovery code, and any other proof or none throws `notAvailable`. Throws `param` if
-        /// it is bound to this machine already or the machine has neither a chip nor a permanent
-        /// identity.
+        /// the recovery code. If another proof or none is given, throws `notAvailable`. Throws
+        /// `param` if the keychain is already bound to this machine, or if this machine has neither
+        /// a chip nor a permanent identity.
         case bind
         case unbind
     }
 
     package var change: Change
-    /// An existing way in that unlocks the keychain, required if there is one, except to remove a
-    /// slot. To bind or unbind a keychain that is bound to another machine, the recovery code.
+    /// An existing way in that unlocks the keychain. It is required if there is one, except to
+    /// remove a slot. If the keychain is bound to another machine, binding it to this machine and
+    /// unbinding it require the recovery code.
     package var proof: WayIn?
     /// Pass `true` to accept a passcode that is weaker than the policy's minimum.
     package var allowsWeak: Bool
@@ -71,8 +72,8 @@ package struct ChangeSlots: GeneralRequest {
         self.allowsWeak = allowsWeak
     }
 
-    /// `survey` to add a way in without a proof, because the first one rotates the keys; otherwise
-    /// `derivation`.
+    /// `survey` for adding a way in without a proof, because adding the first way in rotates the
+    /// keys; otherwise `derivation`.
     package var effort: RequestEffort {
         if case .add = change, proof == nil { .survey } else { .derivation }
     }
@@ -88,8 +89,8 @@ package struct ChangeSlots: GeneralRequest {
 /// otherwise another way in that unlocks the keychain if there is one. Throws `authFailed` if the
 /// proof is wrong or missing, `param` if it is not the passcode although one is set, if the
 /// keychain has no way in of its kind, or if the keychain is in memory, and `notAvailable` if the
-/// keychain is bound to another machine. The answer is the slots of the ways in that became
-/// invalid, because their secrets were not presented.
+/// keychain is bound to another machine. The answer contains the slots that became invalid because
+/// the secrets of their ways in were not presented.
 package struct RotateKeys: StreamRequest {
     package static let code = RequestCode.rotate
     package var proof: WayIn?

@@ -1,7 +1,7 @@
 // SynchronizationRequests: the request by which items are exchanged with the other machines of a
 // circle.
-//   (1) The content of the messages is defined by the module `KeychainSynchronization`. This module
-//       and the service only pass it on.
+//   (1) The module `KeychainSynchronization` defines the content of the messages. This module and
+//       the service only pass the messages on.
 
 #if canImport(Darwin)
 package import Foundation
@@ -9,7 +9,7 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// Carries out a message of synchronization. Throws `unimplemented` if the program that has the
+/// Processes a synchronization message. Throws `unimplemented` if the program that has the
 /// keychain open was built without the package trait `Synchronization`.
 package struct Synchronize: GeneralRequest {
     package static let code = RequestCode.synchronize

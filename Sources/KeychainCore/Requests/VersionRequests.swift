@@ -30,7 +30,7 @@ package struct ItemVersion: Hashable, Sendable {
     }
 }
 
-/// How long earlier versions are kept, and which programs' changes create them.
+/// How many earlier versions are kept and for how long, and which programs' changes create them.
 package struct HistoryPolicy: Hashable, Sendable {
     /// The maximum number of versions of one name, 0...1000. With 0, none are kept.
     package var count: UInt32

@@ -2,8 +2,8 @@
 //   (1) Each chunk is authenticated together with its number and with whether it is the last one.
 //       Readers therefore detect that chunks were removed, repeated, moved or cut off at the end.
 //   (2) The last chunk is empty only if the whole content is. Nothing follows it.
-//   (3) A reader returns a chunk after checking its tag. Only at the end is it known that the file
-//       is complete.
+//   (3) A reader returns a chunk after checking its tag. Whether the file is complete is known only
+//       at its end.
 
 import Crypto
 package import FoundationEssentials

@@ -176,8 +176,8 @@ struct AgeInput {
         return !part.isEmpty
     }
 
-    /// Reads a line and returns it without its end. Throws ``AgeFailure/header`` if the line has no
-    /// end within the limit, which includes the end.
+    /// Reads a line and returns it without its line feed. Throws ``AgeFailure/header`` if none of
+    /// the next `limit` bytes is a line feed.
     mutating func line(atMost limit: Int) throws(AgeFailure) -> [UInt8] {
         var line: [UInt8] = []
         while line.count < limit, try fill() {

@@ -1,5 +1,5 @@
-// AuditKey: the keys of an audit, and the item labels and heads that are computed for its records.
-// Each record has its own key, derived from that of the record before.
+// AuditKey: the keys of an audit; the labels of the items in its records; and the head, a hash over
+// all records so far. Each record has its own key, derived from that of the record before.
 //   (1) The key of a record determines the keys of all later records, but of no earlier one.
 //   (2) The process that writes the audit has only the key of the next record. A holder of the
 //       verification key can derive all keys from the first on.
@@ -54,7 +54,7 @@ package struct AuditItemLabels: Sendable {
     package init(key: SecretBytes) { keyed = KeyedHash(key: key) }
 
     /// The label of an item, which is the same in all records. It is computed from the item's
-    /// random reference, so even a holder of the key can't use it to guess a name.
+    /// random reference, so even a holder of the key can't guess an item's name from its label.
     package func label(of item: ItemReference) -> Bytes16 {
         Bytes16(prefixOf: keyed.code(of: item.bytes))
     }

@@ -2,8 +2,8 @@
 // record.
 //   (1) The anchor is overwritten in place, within one disk sector, so that the file no longer
 //       contains the earlier key. A disk or file system that keeps old blocks may still have it.
-//   (2) Only a process that had the key of a record can write an anchor in which this record is the
-//       next and which passes verification.
+//   (2) An anchor passes verification only if it contains the key of the record that it says is
+//       next. Only a process that had this key can write such an anchor.
 
 import Glibc
 package import KeychainCore

@@ -154,7 +154,7 @@ package enum AuditEvent: String, CaseIterable, Sendable {
     /// Writing works again after a time when the audit couldn't be written. The result is the
     /// number of requests without a record.
     case resume = "audit-resume"
-    /// Records before this one were missing from the file, although the anchor included them.
+    /// Records before this one were missing from the file, although the anchor counted them.
     case gap = "audit-gap"
     /// The oldest files, usually one, are removed. The result is the number of the last record in
     /// them.

@@ -2,7 +2,8 @@
 // missing, altered or misplaced.
 //   (1) A record is authentic if its tag was computed with the key of its number.
 //   (2) The anchor states the number of records. It is trusted if it contains the right key for the
-//       next record, because the key of an earlier record can't be derived from a later one.
+//       next record. To hide the removal of records, an attacker would need an earlier key, which
+//       can't be derived from a later one.
 //   (3) The first records may be missing together with their files if a later record of the service
 //       says so.
 //   (4) An incomplete last line doesn't count as an alteration: a service that is terminated while

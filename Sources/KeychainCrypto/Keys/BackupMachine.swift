@@ -52,8 +52,8 @@ package struct BackupMachine: Codable, Hashable, Sendable {
         return secret.map { KeyDerivation.derive(.backup, from: $0, salt: Array(salt)) }
     }
 
-    /// Seals an item under the key. The associated data `name` identify the item: only with the
-    /// same bytes can it be opened.
+    /// Seals an item under the key. The associated data `name` identify the item: it can be opened
+    /// only with the same bytes.
     package static func seal(_ item: Data, as name: [UInt8], using key: SecretBytes) -> Data {
         AuthenticatedEncryption.seal(item, using: key, authenticating: name)
     }

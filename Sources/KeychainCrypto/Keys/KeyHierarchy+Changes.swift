@@ -17,7 +17,7 @@ extension KeyHierarchy {
         return try guarding(with: .passcode(passcode), cost: cost, at: now)
     }
 
-    /// The error if a first way in is to be added although there is one.
+    /// The error for an attempt to add the first way in although there already is one.
     var guardedAlready: KeychainFailure {
         .param(
             keybag.hasPasscodeSlot

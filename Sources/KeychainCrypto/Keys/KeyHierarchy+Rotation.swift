@@ -1,6 +1,6 @@
 // KeyHierarchy+Rotation: replaces the device key and all other keys.
-//   (1) No key of the new keybag is derived from, or wrapped under, a key of the old one. With the
-//       old device key, no way in therefore opens anything in the new keybag.
+//   (1) No key of the new keybag is derived from, or wrapped under, a key of the old one. Therefore
+//       the old device key, even with a way in, opens nothing in the new keybag.
 //   (2) The earlier class keys of some classes are kept as retired keys, to open blobs that
 //       applications store and that are sealed under these keys.
 //   (3) A way in whose secret is not presented can't be kept, because the secret is needed to
@@ -27,8 +27,8 @@ extension KeyHierarchy {
     ///   - proof: A way in, required if there is one. It must be the passcode if one is set.
     ///   - new: The first way in, if the keychain has none.
     ///   - classes: The classes whose class keys are kept as retired keys.
-    ///   - credential: A credential to keep as well, if it opens a slot. Ignored if the proof is a
-    ///     credential.
+    ///   - credential: A credential in addition to the proof. If it opens a slot, that slot is kept
+    ///     too.
     ///   - cost: The cost for the passcode's slot.
     ///   - now: The time in seconds since 2001-01-01.
     /// - Returns: The new key hierarchy, the unlocked tier before and after the rotation, and the

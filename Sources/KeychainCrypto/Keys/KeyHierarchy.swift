@@ -138,8 +138,8 @@ package struct KeyHierarchy: Sendable {
 
     // MARK: Creation
 
-    /// Creates a keychain's first keybag, without a passcode and bound to the machine if possible.
-    /// If the chip fails, the keychain is bound to the machine's identity instead.
+    /// Creates a keychain's first keybag. It has no passcode, and is bound to the machine if
+    /// possible. If the chip fails, the keybag is bound to the machine's identity instead.
     package static func create(
         deviceKey: SecretBytes, machine: Machine = .unidentified, at now: Double = 0
     ) -> KeyHierarchy {
@@ -240,8 +240,8 @@ package struct KeyHierarchy: Sendable {
         guard let tierKey = opened[.tier] else {
             guard keybag.hasPasscode else {
                 throw .param(
-                    "No passcode is set, so nothing is locked. To make items available that are "
-                        + "bound to another machine, use `keychainctl bind --recovery-code`.")
+                    "No passcode is set, so nothing is locked. To read items that are bound to "
+                        + "another machine, use `keychainctl bind --recovery-code`.")
             }
             throw KeychainFailure(
                 .authFailed,

@@ -71,7 +71,7 @@ package struct KeySlot: Hashable, Sendable {
     /// The keys that the slot opens, each sealed under the slot's wrapping key, in the order of the
     /// bits in ``opens``. Empty for a slot of an unknown kind.
     package var boxes: [Data]
-    /// The bytes after the head of a slot of an unknown kind.
+    /// For a slot of an unknown kind: the bytes after its head.
     private var unknownBytes: [UInt8] = []
 
     package init(

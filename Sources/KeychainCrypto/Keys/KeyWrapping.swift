@@ -16,7 +16,7 @@ struct SlotWrapper {
     let deviceKey: SecretBytes
 
     static let missingKey = KeychainFailure(
-        .invalidKeychain, "The keybag lacks a key or holds an altered one.")
+        .invalidKeychain, "The keybag lacks a key or contains an altered one.")
 
     var authenticator: StoreAuthenticator {
         StoreAuthenticator(key: KeyDerivation.derive(.keybag, from: deviceKey, salt: keychainID))

@@ -224,7 +224,8 @@ package enum KeyName: Hashable, Sendable {
         return protector
     }
 
-    /// The keys, in order, that every keybag with a tier key has, or every keybag without one.
+    /// The keys that a keybag always contains, in order. Only a keybag with a tier key contains
+    /// those of the when-passcode-set class.
     static func fixed(hasTier: Bool) -> [KeyName] {
         Tier.allCases.flatMap { [.indexKey($0), .integrityKey($0)] }
             + ProtectionClass.allCases

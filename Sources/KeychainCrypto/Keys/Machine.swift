@@ -7,7 +7,7 @@ package struct Machine: Sendable {
     package var identity: SecretBytes?
     /// A chip, which is used instead of the identity if it is present.
     package var chip: (any KeyHardware)?
-    /// A description for users of why the machine has no identity.
+    /// The reason why the machine has no identity, to show to a user.
     package var absence: String?
 
     package init(
@@ -18,8 +18,9 @@ package struct Machine: Sendable {
         self.absence = absence
     }
 
-    /// An environment variable. If it is `none`, this process treats the machine as one without
-    /// identity and chip: it can neither bind a keychain to it nor open items that are bound to it.
+    /// An environment variable. If its value is `none`, this process treats the machine as one
+    /// without identity and chip: it can neither bind a keychain to the machine nor open items that
+    /// are bound to the machine.
     package static let variable = "KEYCHAIN_MACHINE"
 
     /// Returns the machine that this process runs on.

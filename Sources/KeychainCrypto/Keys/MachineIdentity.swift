@@ -15,7 +15,7 @@ package import KeychainCore
 package struct MachineIdentity: Sendable {
     /// 16 bytes; `nil` if the machine has no permanent identity.
     package let secret: SecretBytes?
-    /// A description for users of why there is no identity.
+    /// The reason why there is no identity, to show to a user.
     package let absence: String?
 
     /// The files from which the identity is read. Tests use other files.

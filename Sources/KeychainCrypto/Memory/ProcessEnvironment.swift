@@ -6,7 +6,7 @@
 //       ignores the values of all variables. Otherwise the caller could make it open another user's
 //       keychain or connect to another service, with rights that the caller doesn't have.
 //   (3) In a value that is not UTF-8, Swift replaces bytes with U+FFFD, so that two different paths
-//       would become the same. Such a value doesn't choose a keychain.
+//       would become the same. Such a value is never used to choose a keychain.
 //   (4) The tools reject arguments that are not UTF-8 before they evaluate any. Swift replaces such
 //       bytes with U+FFFD, so that two different names would become the same. The arguments that
 //       `run` passes to another program are passed unchanged, byte for byte.
@@ -16,8 +16,8 @@
 //       each closed descriptor before they open anything else. In any program, the keychain's files
 //       and sockets never keep such a number.
 
-// `environ` is a C variable. This package changes it, and the variables, only while the process has
-// one thread.
+// `environ` is a C variable. This package changes it, and the environment variables, only while the
+// process has one thread.
 @unsafe @preconcurrency import Glibc
 
 package enum ProcessEnvironment {
@@ -39,15 +39,15 @@ package enum ProcessEnvironment {
         return variables
     }
 
-    /// Whether the environment contains a variable, with any value. Unlike ``variables``, this also
-    /// applies to a program with more rights than its caller.
+    /// Whether the environment contains a variable, with any value. Unlike ``variables``, this
+    /// function doesn't ignore the environment of a program with more rights than its caller.
     package static func isSet(_ name: String) -> Bool {
         // SAFETY: the name is a null-terminated copy for the call, and the value is not read.
         unsafe getenv(name) != nil
     }
 
     /// Reads a variable and removes it from the environment, so that no child process uses it. Call
-    /// it while the process has only one thread.
+    /// this function only while the process has one thread.
     package static func take(_ name: String) -> String? {
         let value = variables[name]
         // SAFETY: the name is a null-terminated copy for the call, and no other code reads

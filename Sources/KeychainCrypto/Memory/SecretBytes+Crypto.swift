@@ -2,7 +2,7 @@
 // behind in ordinary memory.
 //   (1) The code of this file makes no copy of secret bytes outside locked memory.
 //   (2) `KeyedHash` is HMAC-SHA-256 (RFC 2104) under a fixed key. The two padded keys are in secret
-//       memory. They are hashed in place, again for each code.
+//       memory. Each computation of a code hashes them anew, in place.
 //   (3) The hash states after the padded keys are equivalent to the key, and they are in ordinary
 //       memory. They are therefore not cached, although that would save two of four compressions.
 //       Each is overwritten in place before it is freed: hashing a further block replaces it with a
@@ -161,8 +161,8 @@ struct KeyedHash: Sendable {
         }
     }
 
-    /// A last block that was only partly filled is filled with these and hashed, which overwrites
-    /// the state and the block. They are one byte too few to fill another block.
+    /// If the last block was only partly filled, these zeros complete it. It is then hashed, which
+    /// overwrites the state and the block. The zeros are one byte too few to fill a whole block.
     private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount - 1)
 }
 
@@ -190,8 +190,8 @@ package enum MemoryScrubber {
     }
 
     /// Erases the blocks that this thread freed last, up to eight of each size that key handling
-    /// uses, and 32 KiB of the unused part of its stack. It is meant for the rare times when keys
-    /// are created or discarded.
+    /// uses, and 32 KiB of the unused part of the thread's stack. Meant only for when keys are
+    /// created or discarded, which is rare.
     package static func eraseFreedMemory() {
         for byteCount in stride(from: 24, through: 1032, by: 16) {
             erase(byteCount: byteCount, blocks: 8)

@@ -1,5 +1,6 @@
 // SecretBytes+Keys: creates private keys of the crypto library from secret bytes.
-//   (1) The only copy outside locked memory is the library's own, which exists as long as its key.
+//   (1) The only copy outside locked memory is inside the library's key, and exists as long as that
+//       key.
 
 package import Crypto
 package import KeychainCore

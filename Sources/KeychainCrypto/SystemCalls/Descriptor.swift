@@ -11,9 +11,9 @@ package enum Descriptor {
     /// Whether a descriptor was open when the program was started. If a user names a descriptor
     /// that wasn't open then, the program may have opened one with the same number since. Such a
     /// descriptor is recognized by its close-on-exec flag. An open standard descriptor always
-    /// counts, even if ``StandardStreams`` has replaced a closed one.
+    /// counts as inherited, even if it is a replacement that ``StandardStreams`` has opened.
     ///
-    /// - Returns: Whether it was open. If not, `errno` is `EBADF`.
+    /// - Returns: Whether the descriptor was open. If not, `errno` is `EBADF`.
     package static func isInherited(_ descriptor: Int32) -> Bool {
         let flags = fcntl(descriptor, F_GETFD)
         if flags >= 0, flags & FD_CLOEXEC == 0 || descriptor <= STDERR_FILENO { return true }

@@ -4,8 +4,9 @@
 package import FoundationEssentials
 package import Glibc
 
-/// Identifies a state of a file. The owner can set `modified` back, but only root `changed`. States
-/// of the same size within one tick of the file system's clock are not distinguished.
+/// Identifies a state of a file. The owner can set `modified` back, but only root can do so with
+/// `changed`. States of the same size within one tick of the file system's clock are not
+/// distinguished.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -21,13 +22,13 @@ package struct FileIdentity: Hashable, Sendable {
         self.changed = changed
     }
 
-    /// Whether it is the same file and has not been written, according to its size and modification
-    /// time. Links and permissions can have changed.
+    /// Whether this is the same file and has not been written, according to its size and
+    /// modification time. Links and permissions can have changed.
     package func isUnwritten(since other: FileIdentity) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified
     }
 
-    /// Whether it is the same file, regardless of changes to its content and permissions.
+    /// Whether this is the same file, regardless of changes to its content and permissions.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }

@@ -2,7 +2,7 @@
 //   (1) Hidden input is neither echoed nor buffered by the terminal's line editing. It is read byte
 //       by byte into locked memory.
 //   (2) The terminal's modes are restored when a hidden question ends in any way, unless a signal
-//       ends the process before: signal handlers are left to the program.
+//       ends the process first. Handling signals is left to the program.
 //   (3) Input that was typed before a hidden question was shown is discarded, because it was
 //       echoed.
 
@@ -62,7 +62,7 @@ package struct Terminal: ~Copyable {
         case line(SecretBytes)
         /// Control-D on an empty line, or the terminal was closed or its modes can't be changed.
         case ended
-        /// Control-C. The signal was not raised.
+        /// Control-C. No signal was raised.
         case signalled
         /// The question was canceled.
         case interrupted
@@ -97,11 +97,11 @@ package struct Terminal: ~Copyable {
     /// sequence, and produce no character.
     private enum EscapeSequence {
         case none
-        /// ESC, and more bytes of the same key are there.
+        /// ESC. More bytes of the same key have arrived.
         case begun
         /// ESC [ and any number of parameter bytes. A final byte ends the sequence.
         case control
-        /// ESC O, or ESC [ [ of the Linux console. One more byte belongs to it.
+        /// ESC O, or ESC [ [ of the Linux console. One more byte belongs to the key.
         case oneMore
 
         /// The longest time between ESC and the next byte of the same key, in milliseconds. Nobody
@@ -172,7 +172,7 @@ package struct Terminal: ~Copyable {
                     if case .readable = next { sequence = .begun }
                     show("\u{7}")
                 default:
-                    // Control characters are ignored. The bell tells the user so.
+                    // Other control characters are ignored, and the terminal's bell sounds.
                     show("\u{7}")
                 }
             }

@@ -75,8 +75,8 @@ package struct KeybagVersion1: Hashable, Sendable {
         guard version == Self.version else {
             throw KeychainFailure(
                 .wrongVersion,
-                "The keybag has format version \(version); this version reads \(Self.version). "
-                    + "Update swift-keychain.")
+                "The keybag has format version \(version); this version of swift-keychain reads "
+                    + "\(Self.version). Update swift-keychain.")
         }
         guard let slotCount: UInt8 = reader.number(), let keyCount: UInt16 = reader.number(),
             let total: UInt32 = reader.number(), Int(total) == bytes.count,

@@ -6,10 +6,10 @@
 //       is logged, and the file is opened anew and synchronized with the next record.
 //   (3) If the audit can't be written, each later request tries again. Requests without a record
 //       are counted, and the next record that can be written states their number.
-//   (4) Requests that only lock, that only ask for the status or the statistics, that only ask
-//       whether there is a passcode or hardware for keys or whether a grant is still accepted, or
-//       that only concern the connection, are carried out without a record if none can be written:
-//       a full disk never prevents locking.
+//   (4) Some requests are carried out even if no record can be written: those that only lock, that
+//       only ask for the status or the statistics, that only ask whether there is a passcode or
+//       hardware for keys or whether a grant is still accepted, and those that only concern the
+//       connection. A full disk therefore never prevents locking.
 
 import Dispatch
 import FoundationEssentials
@@ -102,8 +102,8 @@ final class AuditTrail: Sendable {
         }
     }
 
-    /// Reserves room for the record of a request, like ``begin()``, if that takes no work and no
-    /// wait for another thread.
+    /// Reserves room for the record of a request, like ``begin()``, but only if the disk space for
+    /// it is already reserved and no other thread holds the lock.
     /// - Returns: `false` if no room was reserved.
     func beginAtOnce() -> Bool {
         state.withLockIfAvailable { state in
@@ -117,13 +117,13 @@ final class AuditTrail: Sendable {
     /// Gives back the room of a request that wasn't carried out.
     func cancel() { underWay.subtract(1, ordering: .relaxed) }
 
-    /// Writes the record of a request for which ``beginAtOnce()`` reserved room, if that takes no
-    /// wait for another thread.
+    /// Writes the record of a request for which ``beginAtOnce()`` reserved room, but only if no
+    /// other thread holds the lock.
     ///
     /// - Parameters:
     ///   - record: The record without number, time and items.
     ///   - items: The items that the request returned.
-    /// - Returns: `false` if there is no record. The room is still reserved then.
+    /// - Returns: `false` if no record was written. The room is still reserved then.
     func endAtOnce(_ record: AuditRecord, items: [ItemReference]) -> Bool {
         state.withLockIfAvailable { state in
             guard state.writer != nil else { return false }
@@ -198,7 +198,8 @@ final class AuditTrail: Sendable {
     private func appendPrune(
         upTo number: UInt64, _ state: inout State
     ) throws(KeychainFailure) {
-        // The record comes first: if the service ends in between, no file is missing without one.
+        // The record comes first: if the service ends in between, no file is missing without a
+        // record that says so.
         try append(.prune, result: Int64(clamping: number), &state)
         try state.writer?.prune(upTo: number)
         log.note("audit: records up to \(number) were removed with their file")
@@ -225,8 +226,8 @@ final class AuditTrail: Sendable {
         if let position = state.writer?.position { note("audit: continued", position) }
     }
 
-    /// Logs the position. It shows a reader who compares it with an audit whether an older audit was
-    /// put back.
+    /// Logs the position. A reader who compares it with the audit can see whether an older audit
+    /// was put back.
     private func note(_ what: String, _ position: AuditPosition) {
         log.note("\(what), \(position.next - 1):\(position.head.short)")
     }

@@ -1,9 +1,12 @@
-// AuditWriter: writes the records of an audit and its anchor.
+// AuditWriter: writes the records of an audit and its anchor. The anchor contains the number, the
+// key and the position of the next record. The records before the next one are those that the
+// anchor counts.
 //   (1) A record is written to its file before the record's key is replaced by the next record's
-//       key, and before the anchor includes the record. If the process is killed in between, the
+//       key, and before the anchor counts the record. If the process is killed in between, the
 //       next opening accepts the lines after the anchor's position that authenticate with the
 //       current key, and removes the rest.
-//   (2) If the anchor includes records that the files lack, the audit continues after the gap.
+//   (2) If the anchor counts records that are missing from the current file, the audit has a gap:
+//       it continues in a new file, with the number in the anchor.
 //   (3) Room for a record is reserved before its request is carried out.
 
 import Glibc
@@ -55,8 +58,8 @@ struct AuditWriter: Sendable {
             status.owner == geteuid(), status.mode & 0o077 == 0
         else {
             throw .notPermitted(
-                "\(quoted(folder.path)) has to be a folder that only the user of the service may "
-                    + "use.")
+                "\(quoted(folder.path)) has to be a folder that belongs to the user that the "
+                    + "service runs as, and that no other user may access.")
         }
         guard
             let anchor = Files.open(
@@ -137,7 +140,7 @@ struct AuditWriter: Sendable {
         try writeAnchor()
     }
 
-    /// Accepts the valid records after the last one that the anchor includes.
+    /// Accepts the valid records after the last one that the anchor counts.
     /// - Returns: The number of bytes that weren't valid records and were removed.
     private mutating func takeUp(_ size: Int64) throws(KeychainFailure) -> Int {
         let found = try AuditFolder.lines(of: file, from: position.offset)
@@ -161,7 +164,8 @@ struct AuditWriter: Sendable {
     /// Reserves disk space for `count` more records, and begins a new file if the current one is
     /// full.
     /// - Returns: If there are too many files, the number of the last record that is to be removed
-    ///   with its file; otherwise `nil`. Record this number, then call ``prune(upTo:)``.
+    ///   with its file; otherwise `nil`. Append an `audit-prune` record with this number as its
+    ///   result, then call ``prune(upTo:)``.
     mutating func takeRoom(for count: Int) throws(KeychainFailure) -> UInt64? {
         var pruned: UInt64?
         if position.offset >= limits.fileByteCount {
@@ -223,7 +227,7 @@ struct AuditWriter: Sendable {
     ) throws(KeychainFailure) -> OwnedDescriptor {
         let file = folder.file(position.chain, from: position.next)
         let header = AuditFolder.header(of: file, after: position.head)
-        // An existing file with this name can be overwritten: the anchor includes none of its
+        // An existing file with this name can be overwritten: the anchor counts none of its
         // records.
         guard
             let descriptor = Files.open(

@@ -1,14 +1,15 @@
 // CredentialServer: the socket at which systemd requests the credentials of units.
-//   (1) The address of a caller is trusted only if the kernel reports user id 0 for the caller. Any
-//       process can bind a socket to any abstract name. A caller that isn't trusted, or whose
-//       address doesn't have systemd's form, is disconnected without an answer.
+//   (1) The address of a caller is trusted only if the kernel reports user id 0 for the caller,
+//       because any process can bind a socket to any abstract name. A caller that isn't trusted, or
+//       whose address doesn't have systemd's form, is disconnected without an answer.
 //   (2) An answer is the secret, followed by the end of the stream. If there is no secret to give,
 //       the answer is one byte longer than any credential may be. systemd then doesn't start the
 //       unit. With an empty answer, it would start the unit with an empty secret.
 //   (3) An answer is sent at once if the kernel permits a buffer of its size. If not, a caller that
 //       doesn't receive the whole answer within `answerTime` is disconnected. systemd, which reads
-//       to the end of the stream, then takes the part for the whole. A Unix socket can be reset
-//       only by leaving received bytes unread, but systemd sends none.
+//       to the end of the stream, then uses the received part as if it were the whole secret. A
+//       reset of the connection would tell systemd, but a Unix socket is reset only if it is closed
+//       with received bytes unread, and systemd sends none.
 
 import Dispatch
 import FoundationEssentials
@@ -38,8 +39,9 @@ final class CredentialServer: Sendable {
     /// Creates a server that trusts the addresses of processes of the user `trusted`.
     ///
     /// `source` returns the secrets. `run` runs a closure on another thread, to look up a secret
-    /// and to answer. If the service ends before that, `run` calls the closure too, with `isActive`
-    /// set to `false`. `onLine` receives a line of text for each request and each refusal.
+    /// and to answer. If the service ends before that, `run` still calls the closure, but with
+    /// `isActive` set to `false`. `onLine` receives a line of text for each request and each
+    /// refusal.
     init(
         _ socket: ListeningSocket, trusted: uid_t = 0, answerTime: Duration = .seconds(10),
         source: @escaping Source,
@@ -66,7 +68,7 @@ final class CredentialServer: Sendable {
         guard isStarted else { throw ServiceFailure("Can't listen: no thread can be started.") }
     }
 
-    /// Stops accepting connections, and closes the socket. It is called once.
+    /// Stops accepting connections, and closes the socket. Called once.
     func stop() {
         isEnding.store(true, ordering: .releasing)
         waker.wake()
@@ -170,7 +172,7 @@ extension CredentialServer {
                     try keychains.secret(of: name)
                 }
             },
-            // The requests are work of root, the user with id 0.
+            // The requests count as work for root, the user with id 0.
             run: { workers.submit(for: .user(0), $0) },
             onLine: { log.note("credential", reason: $0) })
     }

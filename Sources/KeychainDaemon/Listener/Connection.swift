@@ -108,7 +108,7 @@ final class Connection: ChannelInboundHandler {
             context,
             because: KeychainFailure(
                 .notAvailable,
-                "Too many large messages are sent at the same time. Send one after the other.",
+                "Too many large messages are sent at the same time. Send them one after the other.",
                 cause: .contention))
         assembler = FrameAssembler()
         _ = hold(0)
@@ -154,7 +154,7 @@ final class Connection: ChannelInboundHandler {
     }
 
     /// Ends a connection over which nothing has been transferred for too long, if the client hasn't
-    /// received everything that was sent to it, or if it has neither pending requests nor
+    /// received everything that was sent to it, or if the client has neither pending requests nor
     /// subscriptions.
     private func endIfIdle(_ context: ChannelHandlerContext) {
         let unsent = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
@@ -228,7 +228,7 @@ final class Connection: ChannelInboundHandler {
     private func send(_ outcome: Outcome, _ context: ChannelHandlerContext) {
         switch outcome {
         case .answer(let frames) where !isClosed:
-            // As long as no hello is accepted, each answer is the refusal of a hello.
+            // Until a hello has been accepted, each answer is the refusal of a hello.
             if !session.isGreeted {
                 isEnding = true
                 waiting = []
@@ -280,7 +280,8 @@ final class Connection: ChannelInboundHandler {
     }
 }
 
-/// Tells a connection that the service ends. The connection answers pending requests, then closes.
+/// Tells a connection that the service is ending. The connection answers pending requests, then
+/// closes.
 struct EndOfService: Sendable {}
 
 /// Tells a connection to end if it is idle.
@@ -307,7 +308,7 @@ final class EventQueue: Sendable {
         send()
     }
 
-    /// Drops the waiting events, and sends no others. Called when the channel has been closed.
+    /// Drops the waiting events, and sends no more. Called when the channel has been closed.
     func detach() {
         state.withLock { state in
             state.channel = nil

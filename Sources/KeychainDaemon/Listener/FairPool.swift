@@ -15,8 +15,10 @@ enum Party: Hashable, Sendable {
     case service
     /// The watchdog, which probes whether the threads accept work.
     case watchdog
-    /// A user: a client of the machine's service, a caller of a dedicated socket until it is
-    /// identified, the owner of a keychain that is verified, or root for the credentials of units.
+    /// A user. In the machine's service, all programs of a user are one party. In both services, a
+    /// caller of a dedicated socket belongs to its user's party until it is identified, and the
+    /// verification of a keychain to the party of the keychain's owner. Requests for the secrets of
+    /// units belong to root's party.
     case user(uid_t)
     /// In a user's service, a program: the hash of its identity.
     case program(Int)

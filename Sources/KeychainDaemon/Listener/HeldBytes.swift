@@ -20,8 +20,8 @@ final class HeldBytes: Sendable {
 
     /// Records that the number of bytes which one connection of a party holds has changed.
     ///
-    /// - Returns: `true` if that is permitted: the connection holds less than before, or it is the
-    ///   party's only one that holds any, or the party is within its budget.
+    /// - Returns: `true` if the change is permitted: the connection holds less than before, or no
+    ///   other connection of the party holds any bytes, or the party is within its budget.
     func change(from old: Int, to new: Int, of party: Party) -> Bool {
         guard old != new else { return true }
         return shares.withLock { shares in
@@ -34,7 +34,7 @@ final class HeldBytes: Sendable {
     }
 }
 
-/// The answers to each party that are in flight.
+/// Counts the bytes of the answers that are on their way to each party.
 final class AnswerBudget: Sendable {
     private struct Share {
         var byteCount = 0
@@ -48,8 +48,8 @@ final class AnswerBudget: Sendable {
 
     init(_ budget: Int) { self.budget = budget }
 
-    /// Whether another request of a party may be carried out. If not, `then` is called as soon as
-    /// one may, on any thread.
+    /// Whether another request of a party may be carried out. If not, `then` is called, on any
+    /// thread, as soon as the party is below the budget.
     func hasRoom(for party: Party, then: @escaping @Sendable () -> Void) -> Bool {
         shares.withLock { shares in
             guard let share = shares[party], share.byteCount >= budget else { return true }

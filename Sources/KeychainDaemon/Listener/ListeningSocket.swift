@@ -38,7 +38,8 @@ final class ListeningSocket: Sendable {
     /// - Parameters:
     ///   - path: An absolute path of at most 107 bytes.
     ///   - isForEverybody: Whether all users of the machine may enter the socket's folder.
-    ///   - mode: The mode of the socket. `nil` to let all users connect who may enter the folder.
+    ///   - mode: The mode of the socket. If it is `nil`, all users who may enter the folder may
+    ///     connect.
     ///   - keychain: The folder of the keychain, if programs may open it themselves.
     /// - Throws: ``ServiceFailure`` if another program listens there or another service holds the
     ///   lock, if the folder isn't safe, if the path is invalid or leads to something other than a

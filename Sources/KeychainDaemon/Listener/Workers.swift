@@ -56,7 +56,7 @@ final class Workers: Sendable {
     /// A file system that hangs occupies a thread for as long as it hangs.
     private let identification = FairPool(threadCount: 32, perParty: 2)
 
-    /// The number of turns that each event loop took since it handled its other events.
+    /// How often each event loop was asked for a turn since it last handled its other events.
     private let turnCounts = Mutex<[ObjectIdentifier: Int]>([:])
 
     init(count: Int) {
@@ -95,7 +95,7 @@ final class Workers: Sendable {
         }
     }
 
-    /// Takes one of the turns of the event loop on which the caller runs.
+    /// Asks for a turn to answer a request on the event loop on which the caller runs.
     ///
     /// - Parameters:
     ///   - eventLoop: Identifies the event loop.

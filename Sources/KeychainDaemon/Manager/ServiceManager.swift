@@ -16,7 +16,7 @@ struct ServiceManager: Sendable {
     /// The prefix of the names of dedicated sockets in FileDescriptorName=.
     static let ownSocketPrefix = "own-"
 
-    /// The file descriptor of the socket that was passed to the service. `nil` if there is none.
+    /// The file descriptor of the main socket. `nil` if none was passed to the service.
     let socket: Int32?
     /// The file descriptor of the socket at which the service manager requests credentials.
     let credentialSocket: Int32?

@@ -2,7 +2,7 @@
 //   (1) The thread waits for all callers at once. A caller that doesn't answer delays no other
 //       caller. The limits in (3) and (5) apply to each user separately.
 //   (2) The thread reads no files: other threads find out which program a process runs. A file
-//       system that hangs delays only its own caller.
+//       system that hangs delays only the callers whose programs are on it.
 //   (3) If a user has reached the maximum number of handshakes, the oldest one is ended to make
 //       room. A well-behaved client answers at once, so callers that never answer can't keep others
 //       out.

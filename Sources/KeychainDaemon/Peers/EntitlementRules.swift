@@ -1,7 +1,7 @@
 // EntitlementRules: the access groups and operations that a caller may use.
 //   (1) Nothing that the caller states extends its rights. Its claim only selects from them.
 //   (2) An error never extends the rights of a caller. At most, the caller keeps the rights that
-//       the registry gave it when it was last read.
+//       it had when the registry was last read.
 //   (3) The user id is the security boundary. In the machine's service, only a unit with an
 //       exclusive user id, or a dedicated socket, can have other rights than the user id. In a
 //       user's service, executables and sandboxes separate only programs that are not hostile.
@@ -40,7 +40,7 @@ struct EntitlementRules: Sendable {
     /// The path of the tool that may use all groups without an entry in the registry, unless
     /// `isRegistryOnly` is set. `nil` if there is none.
     let keychainctl: String?
-    /// Where processes of each user id have been seen.
+    /// The units and cgroups in which processes of each user id have been seen.
     let census: UnitCensus
 
     init(
@@ -55,8 +55,8 @@ struct EntitlementRules: Sendable {
 
     /// The rights of a peer.
     ///
-    /// - Throws: `missingEntitlement` if it has no access. The text says why, and where possible
-    ///   how to grant it.
+    /// - Throws: `missingEntitlement` if the peer has no access. The text says why and, where
+    ///   possible, how to grant access.
     func rights(of peer: Peer) throws(KeychainFailure) -> Rights {
         switch peer.identity {
         case .program(let executable):
@@ -182,8 +182,9 @@ struct EntitlementRules: Sendable {
             return Entitlements(
                 accessGroups: .withoutEntitlements(executable: program.path))
         }
-        // Otherwise, any program of the user could have written this file. The default group isn't
-        // granted instead, since the program would then miss the items that it has stored.
+        // If the files aren't protected like this, any program of the user could have written the
+        // entitlements. The program doesn't get the default group instead, since it would then no
+        // longer find the items that it has stored.
         guard TrustedFile.isRoots(path), TrustedFile.isRoots(program.path) else {
             throw .missingEntitlement(
                 "The keychain service gives \(quoted(program.path)) no access: the entitlements "

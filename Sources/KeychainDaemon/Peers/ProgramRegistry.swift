@@ -107,8 +107,8 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// A number that increases each time a check finds the folder, a file in it or a list of
-    /// entitlements changed.
+    /// A number that increases each time a check finds that the folder, a file in it or a list of
+    /// entitlements has changed.
     func revision() -> Int {
         state.withLock { state in
             state.refresh(folder, kind)
@@ -288,13 +288,16 @@ extension RegistryEntry {
         case (.executable, .user), (.sandbox, .user), (.user, .system), (.unit, .system):
             return nil
         case (.executable, .system), (.sandbox, .system):
-            return "names \(key == "executable" ? "an" : "a") \(key), which isn't an identity in a "
-                + "service for the machine"
+            return "names \(key == "executable" ? "an" : "a") \(key), but the machine's service "
+                + "identifies its callers only by user, unit or socket"
         case (.user, .user), (.unit, .user):
-            return "names a \(key), which isn't an identity in a service for one user"
+            return "names a \(key), but a user's service identifies its callers only by "
+                + "executable, sandbox or socket"
         case (.socket, .user):
             return user == nil
-                ? nil : "names a user for a socket, which leads to the service's own keychain"
+                ? nil
+                : "names a user for a socket, but every socket of a user's service leads to that "
+                    + "user's keychain"
         case (.socket, .system):
             return user == nil
                 ? "names a socket without the user whose keychain it leads to" : nil

@@ -5,7 +5,7 @@ import KeychainEngine
 import KeychainCore
 import KeychainWire
 
-/// A decoded message of a client that can be carried out.
+/// A client's message, decoded and ready to be carried out.
 struct ReceivedMessage: Sendable {
     let work: Work
     private let answer: @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
@@ -196,7 +196,7 @@ struct ReceivedMessage: Sendable {
 }
 
 extension PeerSession {
-    /// Carries out a request with the access groups that the client is entitled to.
+    /// Carries out a request with the access groups that the client claims and is entitled to.
     func answer<R: Request>(
         _ request: R, _ claim: AccessGroups, id: UInt64,
         _ body: (KeychainEngine, AccessGroups) throws(KeychainFailure) -> R.Answer

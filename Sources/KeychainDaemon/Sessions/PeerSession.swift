@@ -54,7 +54,7 @@ final class PeerSession: Sendable {
     private let log: AuditLog
     private let audit: AuditTrail
     private let state = Mutex(State())
-    /// Sends a message that precedes an answer or that isn't an answer, such as a change.
+    /// Sends a message that isn't an answer: the progress of a request, or the report of a change.
     private let onEvent: @Sendable (_ id: UInt64, FrameBuffer) -> Void
 
     private struct State {
@@ -164,7 +164,7 @@ final class PeerSession: Sendable {
         let hasRoom: Bool
     }
 
-    /// Records and logs a request that was carried out.
+    /// Records and logs a request that was carried out or has failed.
     /// - Returns: The frames of the answer or of the failure.
     private func recorded(
         _ request: Answered, _ id: UInt64, _ items: [ItemReference],
@@ -215,7 +215,8 @@ final class PeerSession: Sendable {
             operation: FindItems.code.name, shape: request.shape, rule: .reads, start: start,
             hasRoom: true)
         let success = Status(rawValue: 0)
-        // Without a record, the client has seen nothing, and the request can be carried out anew.
+        // If any of these steps fails, the client has received nothing, and the request can be
+        // carried out anew.
         guard let item = engine.secretAtOnce(request, as: caller),
             let frames = try? ServiceMessage.frames(id: id, [item], limit: answerByteCount),
             audit.endAtOnce(record(of: answered, success), items: [item.reference])

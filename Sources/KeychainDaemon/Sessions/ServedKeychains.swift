@@ -110,7 +110,8 @@ final class ServedKeychain: Sendable {
 
     /// The engine of the keychain, which is opened if necessary.
     func engine() throws(KeychainFailure) -> KeychainEngine {
-        // Opening under the lock is acceptable, since no other request can proceed without it.
+        // Opening under the lock is acceptable, since no other request can proceed before the
+        // keychain is open.
         let (engine, isNew) = try state.withLock {
             state throws(KeychainFailure) -> (KeychainEngine, Bool) in
             if let engine = state.engine { return (engine, false) }
@@ -159,9 +160,9 @@ final class ServedKeychain: Sendable {
         }
     }
 
-    /// Closes the keychain if it has had no connection and no verification for `limit`, unless it
-    /// has a passcode or another way to unlock it and was unlocked since it was opened: perhaps
-    /// only the user could unlock it again.
+    /// Closes the keychain if it has had no connection and no verification for `limit`. A keychain
+    /// that has a passcode or another way to unlock it stays open if it was unlocked since it was
+    /// opened: perhaps only the user could unlock it again.
     func closeIfIdle(since limit: Duration) {
         let engine = state.withLock { state -> KeychainEngine? in
             guard let engine = state.engine, let since = state.idleSince,

@@ -12,8 +12,8 @@ extension ByteBuffer {
     func erase() {
         // SAFETY: the bytes belong to the buffer's own block, which is writable memory, and the
         // pointer isn't used beyond the call. A mutating method would copy the block first if
-        // another buffer refers to it. Only the channel's buffer pool does, and a block from the
-        // pool is read only after it has been filled again.
+        // another buffer refers to it. Here, only the channel's buffer pool refers to the block,
+        // and a block from the pool is read only after it has been filled again.
         unsafe withUnsafeReadableBytes { bytes in
             if let base = bytes.baseAddress {
                 unsafe explicit_bzero(UnsafeMutableRawPointer(mutating: base), bytes.count)

@@ -7,7 +7,7 @@ import KeychainCrypto
 
 extension Sockets {
     /// The abstract name of the peer's socket, without its leading zero byte. `nil` if the socket
-    /// has no name, or a path.
+    /// has no name, or if its name is a path.
     static func abstractName(ofPeerOf socket: OwnedDescriptor) -> [UInt8]? {
         var address = sockaddr_un()
         var size = socklen_t(MemoryLayout<sockaddr_un>.size)

@@ -64,8 +64,8 @@ enum Sockets {
     static func accept(_ listener: Int32) -> OwnedDescriptor? {
         let descriptor = StandardStreams.moveAbove(Glibc.accept(listener, nil, nil))
         guard descriptor >= 0 else { return nil }
-        // In two steps. In between, no child process can inherit the descriptor, since this process
-        // starts none.
+        // `accept` and `prepare` are two steps. Between them, no child process can inherit the
+        // descriptor, since this process starts none.
         prepare(descriptor)
         return OwnedDescriptor(descriptor)
     }

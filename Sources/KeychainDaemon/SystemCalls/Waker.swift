@@ -3,7 +3,7 @@
 import Glibc
 import KeychainCrypto
 
-/// Wakes the thread that waits for its file descriptor. Safe to call from any thread.
+/// Wakes the thread that waits for ``descriptor``. Safe to call from any thread.
 final class Waker: Sendable {
     private let reading: OwnedDescriptor
     private let writing: OwnedDescriptor
@@ -22,8 +22,8 @@ final class Waker: Sendable {
 
     func wake() {
         var byte: UInt8 = 1
-        // If the pipe is full, the thread wakes as well.
-        // SAFETY: one byte is read within the call.
+        // If the pipe is full, nothing is written, but the thread wakes anyway.
+        // SAFETY: `write` reads one byte of memory, `byte`, and only within the call.
         _ = unsafe write(writing.number, &byte, 1)
     }
 

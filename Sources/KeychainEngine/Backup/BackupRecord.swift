@@ -24,7 +24,8 @@ package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     /// The item is sealed with an application password, which opens it only in another keychain or
     /// under another reference.
     case applicationPassword
-    /// The item requires the passcode, and none is set.
+    /// The item requires presence or the passcode, but the keychain has neither a passcode nor
+    /// another way in.
     case passcodeNeeded
     /// The item is damaged.
     case damaged
@@ -194,7 +195,7 @@ struct BackupItem: Codable, Hashable {
     }
 }
 
-/// A *this device only* item: its name in the clear, and the whole item sealed for its device.
+/// A *this device only* item: its name, and the whole item, which is also sealed for its device.
 struct BackupDeviceItem: Codable, Hashable {
     var name: BackupItem
     var sealed: Data
@@ -225,10 +226,10 @@ struct RestoredItem {
         if case .date(let seconds) = record.attributes[.modificationDate] { seconds } else { 0 }
     }
 
-    /// Whether a backup may contain the item, apart from its protection class and the validity of
-    /// its attributes: it has both dates and a valid group, it is not a key in hardware or an item
-    /// of a token, and it is not both synchronizable and under constraints that require
-    /// authentication.
+    /// Whether a backup may contain the item: it has both dates and a valid group, it is not a key
+    /// in hardware or an item of a token, and it is not both synchronizable and under constraints
+    /// that require authentication. Its protection class and the validity of its attributes are
+    /// checked elsewhere.
     var isStorable: Bool {
         guard case .date = record.attributes[.creationDate],
             case .date = record.attributes[.modificationDate]

@@ -25,8 +25,8 @@ package struct BackupSummary: Sendable {
 }
 
 extension KeychainEngine {
-    /// Writes a backup to an age file: every item that a backup may contain, and which items are
-    /// left out.
+    /// Writes a backup to an age file: every item that a backup may contain, and the names of the
+    /// items that are left out.
     ///
     /// - Parameters:
     ///   - writer: The file, begun and not finished. This function finishes it.
@@ -34,7 +34,7 @@ extension KeychainEngine {
     /// - Returns: The contents of the file, and the items that were left out.
     /// - Throws: `interactionNotAllowed` if an item is locked; `diskFull` if the file can't be
     ///   written, for whatever reason; the errors that report damage; the errors of the machine's
-    ///   chip. The file is unusable then.
+    ///   chip. After any error the file is unusable.
     package func backUp(
         to writer: AgeWriter, progress: (RequestProgress) -> Void = { _ in }
     ) throws(KeychainFailure) -> BackupSummary {

@@ -67,7 +67,7 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - source: The file, and the identities to open it with.
-    ///   - mode: Pass `.replace` to delete all items that aren't synchronizable first, except those
+    ///   - mode: Pass `.replace` to first delete all items that aren't synchronizable, except those
     ///     that only another machine can read.
     ///   - isTrial: Pass `true` to change nothing. The result then describes the changes that would
     ///     be made.
@@ -220,8 +220,8 @@ private struct RunningRestore {
         }
     }
 
-    /// The counterpart of an item in the keychain: the row with its primary key, or else with its
-    /// reference.
+    /// The row in the keychain that corresponds to an item of the backup: the row with the same
+    /// primary key or, if there is none, the one with the same reference.
     private func counterpart(
         of item: RestoredItem, _ labels: RowLabels, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> OpeningOfRow? {

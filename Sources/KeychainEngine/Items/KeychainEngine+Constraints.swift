@@ -5,10 +5,10 @@
 //       every secret, whatever its constraints. A secret that is encrypted with an application
 //       password stays encrypted with it.
 //   (2) An application password is checked by decrypting with it, never by comparing.
-//   (3) An item gets a constraint that requires presence or the passcode only while a passcode or
-//       another way to unlock the keychain is set.
-//   (4) An item for one biometric enrollment stores the identifier of that enrollment. With another
-//       enrollment, it opens only if another of its conditions is enough.
+//   (3) While neither a passcode nor another way to unlock the keychain is set, no item can get a
+//       constraint that requires presence or the passcode.
+//   (4) An item for one biometric enrollment stores the identifier of that enrollment. After the
+//       enrollment has changed, the item opens only if another of its conditions is sufficient.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -29,7 +29,7 @@ struct Proof {
 struct Guarded {
     /// The biometric enrollment that it was made for.
     let enrollment: Data?
-    /// The data that content sealed with an application password is bound to.
+    /// What the content is bound to if it is sealed with an application password.
     let binding: PasswordSealing.Binding
 
     var constraints: AccessConstraints { binding.constraints }
@@ -97,8 +97,8 @@ extension KeychainEngine {
         }
     }
 
-    /// The reason why a row's secret isn't opened for a request; `nil` if it is opened, provided
-    /// that the application password is right.
+    /// The reason why a request may not open a row's secret; `nil` if it may. Whether the
+    /// application password is right is not checked here.
     func refusal(of opened: OpenedRow, _ proof: Proof) -> KeychainFailure? {
         // The blob is handed out freely, because its own constraints are enforced when the key is
         // used.
@@ -106,8 +106,8 @@ extension KeychainEngine {
         return refusal(of: guarded(opened), proof)
     }
 
-    /// The reason why an object under constraints isn't opened for a request; `nil` if it is
-    /// opened, provided that the application password is right.
+    /// The reason why a request may not open an object under constraints; `nil` if it may. Whether
+    /// the application password is right is not checked here.
     func refusal(of guarded: Guarded, _ proof: Proof) -> KeychainFailure? {
         let constraints = guarded.constraints
         let isSatisfied = constraints.isSatisfied(

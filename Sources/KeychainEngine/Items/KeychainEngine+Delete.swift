@@ -1,17 +1,18 @@
 // KeychainEngine+Delete: deletes all items that match, or none.
-//   (1) Some rows are deleted without being opened. If labels alone, including that of the group,
-//       decide which rows match, a locked row with these labels is deleted, provided that no
-//       tombstone can be needed. If labels alone decide, or the query names the row's reference, a
-//       damaged row is set aside, and a row bound to another machine is deleted, or makes the
-//       deletion fail if a tombstone is required. Every other row is opened before it is deleted.
+//   (1) Some rows are removed without being opened. A locked row is deleted if labels alone,
+//       including that of the group, decide that it matches, and no tombstone can be needed. A
+//       damaged row is set aside if labels alone decide that it matches, or if the query names its
+//       reference. Under the same conditions, a row bound to another machine is deleted or, if a
+//       tombstone is required, makes the deletion fail. Every other row is opened before it is
+//       deleted.
 //   (2) A deletion that encounters any other locked row, or a row with columns of the wrong kind,
 //       fails and changes nothing. It skips other damaged rows and other rows bound to another
 //       machine.
-//   (3) If its query identifies no particular items, a program without entitlements deletes only
+//   (3) If the query identifies no particular items, a program without entitlements deletes only
 //       items that it added itself, see `AccessGroups.isConfined`.
 //   (4) A hardware key that is deleted leaves no version, unless the request asks for one: a
-//       program deletes it so that nothing can use it any more. A row that isn't opened counts as
-//       such a key if the query says so.
+//       program deletes it so that nothing can use it any more. A row that isn't opened counts as a
+//       hardware key if the query is for hardware keys.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -64,7 +65,7 @@ extension KeychainEngine {
             opened = try open(candidate, for: search, noting: &damaged)
         } catch {
             // Of these errors, only a lock permits the deletion. A tombstone needs the row's
-            // attributes, so a row is refused if deleting it may have to leave a tombstone.
+            // attributes, so the deletion is refused if it may have to leave a tombstone.
             guard error.status == .interactionNotAllowed, isChosen, tombstones != .always,
                 query.isSynchronizable == false
             else { throw error }
@@ -150,7 +151,7 @@ extension KeychainEngine {
     ///
     /// - Returns: The latest modification date of those that could be opened, in seconds since
     ///   2001-01-01; `nil` if there are none. The item that takes their place must have a later
-    ///   one, because other machines keep the later of two versions.
+    ///   date, because other machines keep the later of two versions.
     @discardableResult
     func removeTombstones(
         of tombstone: ItemRecord, butNot id: Int64? = nil, in transaction: inout StoreTransaction

@@ -43,7 +43,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Adopts the keybag if another process has changed it, and returns whether that is so. The
+    /// If another process has changed the keybag, adopts the new one and returns `true`. That
     /// process may have removed the passcode, which ends the lock.
     func adoptsOtherKeybag() throws(KeychainFailure) -> Bool {
         let generation = session.ring.withLock { $0.keybagGeneration }
@@ -247,7 +247,8 @@ extension KeychainEngine {
 
     // MARK: Logging
 
-    /// Logs the operation, the shape of the request and the outcome.
+    /// Logs the operation, the shape of the request (its class and the names of its attributes) and
+    /// the outcome.
     func logged<R: Request, Result>(
         _ request: R, _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {

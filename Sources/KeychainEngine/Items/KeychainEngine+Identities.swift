@@ -3,7 +3,7 @@
 //   (1) Certificates are searched first, by their labels; then the key of each, by its application
 //       label. A query that identifies neither has to examine every certificate.
 //   (2) A change to both parts is one transaction.
-//   (3) If its queries identify no particular items, a program without entitlements changes and
+//   (3) If the queries identify no particular items, a program without entitlements changes and
 //       deletes only identities whose certificate and key it added itself, see
 //       `AccessGroups.isConfined`.
 

@@ -1,7 +1,7 @@
 // KeychainEngine+Update: changes all items that match, or none.
 //   (1) An item whose secret is under constraints is changed only for a request that could open
-//       that secret, whatever the change. A row of a hardware key is no such item.
-//   (2) If its query identifies no particular items, a program without entitlements changes only
+//       that secret, whatever the change. This doesn't apply to the row of a hardware key.
+//   (2) If the query identifies no particular items, a program without entitlements changes only
 //       items that it added itself, see `AccessGroups.isConfined`.
 
 import FoundationEssentials
@@ -149,11 +149,12 @@ extension KeychainEngine {
         }
     }
 
-    /// The secret to seal: a new one, or the old one if the keys or the password that it is sealed
-    /// under change; `nil` if the sealed secret stays as it is.
+    /// The secret to seal: the new one, if the request contains one; otherwise the old one, if it
+    /// has to be sealed under other keys or another password; `nil` if the sealed secret stays
+    /// unchanged.
     ///
     /// - Throws: `authenticationNeeded`, `authFailed` or `dataNotAvailable` if the request couldn't
-    ///   open the old secret; `decode` if that is damaged.
+    ///   open the old secret; `decode` if the old secret is damaged.
     private func newSecret(
         _ changes: ItemChanges, _ opened: OpenedRow, _ record: ItemRecord,
         _ protection: ProtectionClass, _ proof: Proof
@@ -189,7 +190,8 @@ extension KeychainEngine {
 }
 
 extension ItemChanges {
-    /// Whether the changes may affect an item's labels. The labels of an opened row are authentic.
+    /// Whether the changes may affect an item's labels. If not, the labels of the opened row are
+    /// kept, which are authentic.
     fileprivate var areInLabels: Bool {
         !attributes.isEmpty || accessGroup != nil || isSynchronizable != nil || isTombstone != nil
     }

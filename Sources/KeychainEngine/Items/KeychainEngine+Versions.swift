@@ -3,8 +3,8 @@
 //       conditions that the item had when the version was replaced.
 //   (2) Versions are searched linearly: there are few, and they are searched only at a user's
 //       request.
-//   (3) A version that is older than the policy allows is found only to be deleted, even if it is
-//       still stored.
+//   (3) A version that is older than the policy allows may still be stored. Only a request to
+//       delete versions finds it.
 //   (4) A restored version keeps its secret byte for byte. Its attributes are sealed again with the
 //       current date, so that a later merge treats it as the newer version.
 
@@ -87,7 +87,8 @@ extension KeychainEngine {
                 return policy
             }
             guard policy.isValid else {
-                throw .param("Versions are kept for 1 to 36500 days, and at most 1000 of an item.")
+                throw .param(
+                    "Versions can be kept for 1 to 36500 days, and at most 1000 versions per item.")
             }
             return try write { transaction throws(KeychainFailure) in
                 try transaction.setHistory(policy, at: options.now())

@@ -1,5 +1,5 @@
 // Bootstrap: obtains the keys of the keychain in a folder. Missing files are created only if
-// nothing can be lost by that.
+// nothing can be lost by creating them.
 //   (1) A keychain comes into existence at one moment: when its database, complete and durable,
 //       gets its name. Before that, the folder holds no keychain: the next attempt uses the device
 //       key if there is one, and deletes an unfinished database. After that, only the anchor and
@@ -47,9 +47,10 @@ enum Bootstrap {
     /// Updates the keybag file from the keybag in the database, and removes earlier keybags from
     /// the write-ahead log.
     ///
-    /// The file is outdated after a change of the keybag, such as a new passcode, that was
-    /// interrupted or during which the log couldn't be emptied, and missing after an interrupted
-    /// creation of a keychain. The keychain opens in either case, so a failure is only logged.
+    /// The file is outdated if a change of the keybag, such as a new passcode, was interrupted, or
+    /// if the log couldn't be emptied during the change. The file is missing if the creation of the
+    /// keychain was interrupted. The keychain opens in all these cases, so a failed update is only
+    /// logged.
     static func updateKeybagCopy(_ store: Store, _ hierarchy: KeyHierarchy, _ log: Logger) {
         let bytes = hierarchy.encoded
         guard let folder = store.folder, (try? store.file.keybagBytes()) == bytes,
@@ -113,7 +114,7 @@ enum Bootstrap {
         }
     }
 
-    /// The keybag of version 1 in a database of either version, or the keybag in the keybag file if
+    /// The keybag of version 1 in a database of version 1 or 2, or the one in the keybag file if
     /// that in the database is damaged; `nil` if the database's keybag has a later version.
     static func readKeybagVersion1(
         _ file: StoreFile, deviceKey: SecretBytes

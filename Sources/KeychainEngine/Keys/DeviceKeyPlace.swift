@@ -1,5 +1,5 @@
-// DeviceKeyPlace: the location of the device key: in its file, in plaintext or sealed by hardware,
-// or, for a keychain in memory, in memory.
+// DeviceKeyPlace: where the device key is. A keychain in a folder has it in a file, either in
+// plaintext or sealed by hardware; a keychain in memory has it in memory.
 //   (1) A newly sealed key is written only after the hardware has unsealed it once.
 //   (2) The file is replaced atomically, so at any time it contains the key in one of the two
 //       forms.

@@ -91,8 +91,8 @@ struct KeyRing: Sendable {
         try lock()
         lockState = .beforeFirstUnlock
         tiers = StoreTiers(open: tiers.open, guarded: nil)
-        // On another machine, a recovery code has provided the keys of the *this device only*
-        // classes.
+        // On another machine, the keys of the *this device only* classes came from a recovery code,
+        // so they are erased, too.
         let isHere = hierarchy.machineState.isOpen
         keepClasses { $0.tier == .open && (isHere || !$0.isThisDeviceOnly) }
     }
@@ -121,8 +121,9 @@ struct KeyRing: Sendable {
     /// Adopts a keybag of another generation, written by this or another process.
     ///
     /// The keys of tiers and classes that are in memory are kept, because only a rotation changes
-    /// them. Only the key of the when-passcode-set class is erased if its entry in the keybag
-    /// differs: removing the passcode destroys the key, and setting one makes another.
+    /// them. The exception is the key of the when-passcode-set class: it is erased if its entry in
+    /// the keybag differs, because removing the passcode destroys the key, and setting a passcode
+    /// makes another.
     mutating func adopt(_ hierarchy: KeyHierarchy) throws(KeychainFailure) {
         let withoutPasscode = try hierarchy.guardedTierWithoutPasscode()
         let open = try hierarchy.openTier()

@@ -1,5 +1,5 @@
 // KeychainEngine+Passcode: locking, unlocking, the passcode itself, and grants for callers whose
-// user proved knowledge of it or was recognized.
+// user proved knowledge of the passcode or was recognized by biometric hardware.
 //   (1) A changed keybag is committed together with the store's header, then copied to its file.
 //   (2) The commit that removes the passcode destroys the key of the when-passcode-set class and
 //       deletes the class's items and their earlier versions. A row that claims to be of that class
@@ -58,8 +58,7 @@ extension KeychainEngine {
             guard ring.keybagGeneration == before.keybagGeneration else {
                 throw .busy("The passcode was changed meanwhile. Try again.")
             }
-            // If the keychain was locked meanwhile, it stays locked, even if the unlock was
-            // requested earlier.
+            // If the keychain was locked after `before` was read, it stays locked.
             guard ring.lockCount == before.lockCount else {
                 throw .busy("The keychain was locked meanwhile. Try again.")
             }
@@ -76,8 +75,9 @@ extension KeychainEngine {
         try forget { ring throws(KeychainFailure) in try ring.lock() }
     }
 
-    /// Like ``lock()``, and also erases from memory the keys of the after-first-unlock classes and
-    /// those that a recovery code opened on another machine.
+    /// Like ``lock()``, and also erases from memory the keys of the after-first-unlock classes. If
+    /// the keychain is bound to another machine, this also erases any keys of the *this device
+    /// only* classes that a recovery code opened here.
     /// - Throws: `param` if neither a passcode nor another way to unlock the keychain is set.
     package func lockAll() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lockAll() }
@@ -99,7 +99,9 @@ extension KeychainEngine {
     /// Sets the first passcode. The engine stays unlocked. All keys of a keychain on disk are
     /// rotated, so that the keys in earlier copies of the folder, which had no passcode, don't open
     /// it from then on.
-    /// - Returns: The ways in that were removed.
+    /// - Returns: The slots of the recovery codes, which became invalid: a slot can't be made again
+    ///   without its code. Until a first passcode or credential is set, such codes open only the
+    ///   machine key. Empty for a keychain in memory, whose keys are not rotated.
     /// - Throws: `param` if a passcode or another way to unlock the keychain is already set, or the
     ///   new passcode is empty; the errors of a rotation.
     @discardableResult

@@ -115,9 +115,9 @@ final class PinnedHardware: KeyHardware {
             guard error.cause == .otherMachine else { throw error }
             throw KeychainFailure(
                 error.status,
-                "\(error.reason) If you know the reason, remove \(path) and restart the "
-                    + "program, which then accepts the TPM that is present. Keys created by the "
-                    + "earlier TPM can't be used with it.",
+                "\(error.reason) If you know why the TPM is a different one, remove \(path) and "
+                    + "restart the program. It then accepts the TPM that is present. Keys created "
+                    + "by the earlier TPM can't be used with it.",
                 cause: .otherMachine)
         }
     }

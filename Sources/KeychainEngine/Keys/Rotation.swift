@@ -35,7 +35,7 @@ enum Rotation {
         return folder.located
     }
 
-    /// Finishes the rotation that has marked a database.
+    /// Finishes the rotation that has marked a database as superseded.
     static func finish(
         after located: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) {
@@ -98,7 +98,7 @@ enum Rotation {
         return folder.located
     }
 
-    /// Removes the files of a rotation that ended before its mark.
+    /// Removes the files of a rotation that ended before it marked the database.
     static func giveUpStaged(besides store: Store) {
         guard let folder = store.folder, folder.hasStagedLater, !folder.isReadOnly else { return }
         _ = try? folder.withLockIfFree { lock throws(KeychainFailure) in
@@ -142,8 +142,8 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - proof: The passcode, if one is set; otherwise another way in, if there is one.
-    ///   - progress: Called now and then, at last when all items are done. Return `false` before
-    ///     that to cancel the rotation; nothing is changed then.
+    ///   - progress: Called now and then, and a last time when all items are done. Return `false`
+    ///     before the last call to cancel the rotation; in that case nothing is changed.
     /// - Returns: The ways in that were removed because they were not presented.
     /// - Throws: `authFailed` if the proof is missing or wrong; `param` if it is not the passcode
     ///   although one is set, if the keybag has no room for more retired keys, or for a keychain in

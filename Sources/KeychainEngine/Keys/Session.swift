@@ -109,7 +109,7 @@ final class Session: Sendable {
                     file, deviceKey: deviceKey, machine: options.machine)
                 guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
                     throw KeychainFailure.damagedStore(
-                        "its keybag doesn't match its items")
+                        "the keybag doesn't match the database's items")
                 }
                 ring = try KeyRing(hierarchy)
                 store.setGuarded(ring.tiers.guarded)
@@ -173,9 +173,10 @@ extension KeychainEngine {
         }.get()
     }
 
-    /// Opens the database that has replaced a session's. If this process made the rotation, it also
-    /// has the new keys. Otherwise it has only the keys of the old database, so a keychain with a
-    /// passcode or another way in is then locked, unless a credential of this process unlocks it.
+    /// Opens the database that has replaced the one of a session. If this process made the
+    /// rotation, it also has the new keys. Otherwise it has only the keys of the old database, so a
+    /// keychain with a passcode or another way in is then locked, unless a credential of this
+    /// process unlocks it.
     func follow(_ old: Session) throws(KeychainFailure) {
         try following.withLock { _ throws(KeychainFailure) in
             guard let folder = old.store.folder, latest.withLock({ $0 === old }) else { return }
@@ -191,8 +192,9 @@ extension KeychainEngine {
                     ring.noteRotation()
                 }
             }
-            // Later requests use the new session. Another request that follows this rotation
-            // returns at the check above, so it doesn't end grants that were issued after this.
+            // Later requests use the new session. Another request that calls this function after
+            // the same rotation returns at the check above, so it doesn't end grants that are
+            // issued from now on.
             latest.withLock { $0 = new }
             endGrants()
             // A thread that locks the keychain reads `latest` afterwards. So either it sees the new

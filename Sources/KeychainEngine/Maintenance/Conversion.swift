@@ -5,8 +5,8 @@
 //       is empty by then. A conversion that is interrupted before that has lost nothing, and the
 //       next one starts from the beginning.
 //   (3) No other process has the keychain open meanwhile. Programs of earlier versions hold the
-//       lease for as long as they have it open, and those of this version wait for the folder's
-//       lock.
+//       folder's lease for as long as they have the keychain open, and those of this version wait
+//       for the folder's lock.
 //   (4) The new database holds the same items under the same ids, each sealed again, and has the
 //       next generation. Class keys stay the same; the index keys and integrity keys are new.
 //   (5) A keychain without a passcode is converted when it is first opened. For one with a
@@ -127,7 +127,7 @@ enum Conversion {
             : try StoreFile.open(folder, deviceKey: deviceKey)
     }
 
-    /// Acquires the lease of a process that uses the keychain.
+    /// Acquires the shared lease that a process holds while it uses the keychain.
     static func leaseAfterConversions(
         of folder: StoreFolder
     ) throws(KeychainFailure) -> StoreFolder.Lease {
@@ -224,7 +224,7 @@ enum Conversion {
         let keys = try RowKeys(hierarchy, passcode: passcode)
         let store = try Store(file, keychainID: keys.keychainID, tiers: keys.tiers)
         guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
-            throw .damagedStore("its keybag doesn't match its items")
+            throw .damagedStore("the keybag doesn't match the database's items")
         }
         try check(store)
         return (hierarchy, keys, store)

@@ -7,10 +7,11 @@
 //       there is no folder for it.
 //   (2) A keychain with few items is verified when it is opened. A service verifies a larger one
 //       while it is in use; other programs verify it only on request.
-//   (3) Before the first unlock, no process can verify it as a whole. The verification then takes
-//       place at the unlock.
-//   (4) Findings are recorded in the same way as other damage: undamaged rows can be read, but a
-//       search that finds nothing fails with damage, and so does every write.
+//   (3) Before the first unlock, no process can verify a keychain as a whole. The verification then
+//       takes place at the unlock.
+//   (4) Damage that a verification finds is recorded in the same way as other damage: undamaged
+//       rows can be read, but a search that finds nothing fails with damage, and so does every
+//       write.
 
 package import KeychainCore
 import KeychainSQLite

@@ -19,10 +19,11 @@ extension KeychainEngine {
     ///     used again. Nothing is set aside if the database as a whole or a page is damaged, and a
     ///     row with columns of the wrong types never is.
     ///   - progress: Called now and then with the number of rows checked and the total number.
-    ///     Return `false` to cancel the check, unless all rows are checked.
+    ///     Return `false` to cancel the check. After the last row this has no effect.
     /// - Returns: The problems found, if any.
-    /// - Throws: `userCanceled` if `progress` returned `false`; errors in reading earlier versions;
-    ///   if no problem was found before, errors in reading the rest. Damage can be the reason.
+    /// - Throws: `userCanceled` if `progress` returned `false`; the error if earlier versions can't
+    ///   be read; the error if anything else can't be read, unless a problem was found before it.
+    ///   Damage can be the reason for these errors.
     package func check(
         settingAside: Bool = false, progress: (RequestProgress) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> CheckReport {

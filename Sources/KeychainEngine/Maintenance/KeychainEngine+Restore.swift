@@ -80,7 +80,7 @@ extension KeychainEngine {
                 throw error
             }
             throw .damagedStore(
-                store.knownDamage ?? "it can't be read completely",
+                store.knownDamage ?? "the database can't be read completely",
                 change: "Items that were set aside have been put back.")
         }
         return restorations

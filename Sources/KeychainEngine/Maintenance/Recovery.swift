@@ -5,12 +5,13 @@
 //       is damaged.
 //   (2) The new database is complete and durable before it gets the name under which it counts as
 //       recovered. A recovery that is interrupted before that has changed nothing. One that is
-//       interrupted later is finished by the next recovery, which doesn't read the damaged files
-//       again. It first verifies the database with that name. If that database isn't sound, it is
-//       moved away, and the damaged files are read again.
-//   (3) Only rows whose tags verify become items, or, if the keys of their class aren't available,
-//       rows on a page whose tag verifies; each from the newest image of its page. A header
-//       confirms that they are the items of the last commit. If no header does, the report says so.
+//       interrupted later is finished by the next recovery, which first verifies the database with
+//       that name. If that database is sound, the damaged files aren't read again. Otherwise the
+//       database is moved away, and the damaged files are read again.
+//   (3) A row becomes an item only if its tags verify or, if the keys of its class aren't
+//       available, if the tag of its page verifies. Rows are taken only from the newest image of
+//       each page. If no header confirms that these rows are the items of the last commit, the
+//       report says so.
 //   (4) A row that is damaged, or that may have been deleted, is set aside in the new database. A
 //       search for it fails with damage instead of "not found". It can be restored if it opens.
 //   (5) If items with unknown labels may be lost, every search that finds nothing fails with
@@ -18,10 +19,10 @@
 //   (6) The new database's generation is above every generation that was seen.
 //   (7) The new database has format version 2, whatever the version of the damaged one: rows of
 //       version 1 are sealed again.
-//   (8) The new database is verified as a whole before a recovery reports success. A recovery that
-//       finishes an interrupted one may be called without the passcode, or another way to unlock
-//       the keychain, if the damaged database had version 2. It then verifies as much as the
-//       available keys allow.
+//   (8) The new database is verified as a whole before a recovery reports success. If the damaged
+//       database had version 2, an interrupted recovery can be finished with neither the passcode
+//       nor another way to unlock the keychain. The verification then covers what the available
+//       keys allow.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -40,15 +41,16 @@ package struct RecoveryReport: Hashable, Sendable {
     /// Rows that are set aside because no header shows whether they are items or were deleted, or
     /// because another item has their primary key.
     package var doubtfulItems: [ItemReference] = []
-    /// Whether a header vouches for exactly the recovered items together with the damaged ones and
-    /// with those whose primary key another item has.
-    /// Otherwise an item may be an earlier version, or may have been deleted since.
+    /// Whether a header confirms that the recovered items, the damaged items, and the rows set
+    /// aside because another item has their primary key are together exactly the items of the last
+    /// commit. Otherwise an item may be an earlier version, or may have been deleted since.
     package var isVerified = false
     /// Whether unknown items may have been lost, in this recovery or an earlier one. Every search
     /// that finds nothing then fails with damage.
     package var hasUnknownLoss = false
-    /// Whether this recovery finished one that was interrupted. Then the only known findings are
-    /// the rows that are set aside, by this recovery or earlier ones.
+    /// Whether this recovery finished one that was interrupted. Of what the interrupted recovery
+    /// found, only the rows that it set aside are then known. The report doesn't distinguish them
+    /// from rows that earlier recoveries set aside.
     package var isContinued = false
     /// The folder with the damaged files.
     package var damagedDirectory = ""
@@ -73,15 +75,16 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
-    ///   - way: Required to read the damaged files of a keychain that has a passcode or another way
-    ///     to unlock it, because items of a locked class can't be distinguished from damaged ones.
-    ///     `nil` for the credential in the options, if it opens the keychain.
+    ///   - way: Unlocks the keychain. `nil` to use the credential in the options, if it unlocks the
+    ///     keychain. If the keychain has a passcode or another way to unlock it, one of the two is
+    ///     required to read the damaged files, because items of a locked class can't be
+    ///     distinguished from damaged ones.
     ///   - options: The clock, the credential, and the hardware that a sealed device key requires.
     ///   - progress: Called now and then with the number of undamaged items found so far.
     /// - Returns: What was recovered, what was not, and where the damaged files are.
-    /// - Throws: `interactionNotAllowed` if a required passcode is missing; `authFailed` if the way
-    ///   in is wrong, or if one is missing and no passcode is set; `param` if the keychain has only
-    ///   ways in of other kinds; `invalidKeychain` if the device key or the current keybag is
+    /// - Throws: `interactionNotAllowed` if a required passcode is missing; `authFailed` if `way`
+    ///   is wrong, or if a way in is missing and no passcode is set; `param` if the keychain has
+    ///   only ways in of other kinds; `invalidKeychain` if the device key or the current keybag is
     ///   missing; `notAvailable` while another process uses the keychain, if the database is
     ///   missing, or if a database of version 1 needs its passcode. In these cases no item is
     ///   changed.
@@ -212,7 +215,7 @@ extension KeychainEngine {
         } catch {
             guard error.cause == .damage else { throw error }
             throw .damagedStore(
-                store.knownDamage ?? "it can't be read completely",
+                store.knownDamage ?? "the database can't be read completely",
                 change: "The new database is in place, and the former files are in "
                     + "\(report.damagedDirectory).")
         }

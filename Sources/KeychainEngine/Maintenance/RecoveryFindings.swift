@@ -1,21 +1,23 @@
-// RecoveryFindings: the rows found in damaged files, and the decision which of them are items.
+// RecoveryFindings: the rows found in damaged files, and which of them are items.
 //   (1) An authentic header decides. Its digest is a sum over all items, so it shows whether a set
 //       of rows is complete.
-//   (2) At most two sets are tried: the rows in the cells that their pages count, first without and
-//       then with the damaged rows. Each is extended by as many of the other rows, in the order in
-//       which they were found, as the header's count requires.
+//   (2) A page states how many cells it has, and where they are: these are its counted cells. At
+//       most two sets of rows are tried: first the undamaged rows in counted cells, then these and
+//       the damaged rows in counted cells. If a set has fewer rows than the header states, rows
+//       from elsewhere are added, in the order in which they were found, until the number is
+//       reached.
 //   (3) If no set matches the digest, the rows of sound pages become items, but it is not confirmed
 //       that they are the latest: a page of an earlier commit is sound, too.
 //   (4) An undamaged row on a damaged page becomes an item if the digest confirms it. Otherwise it
-//       may be a row of an earlier commit that was put there, so it is restored only if the caller
-//       names it.
+//       may be a row of an earlier commit that was put there, so it is set aside, and restored only
+//       if the caller names it.
 
 import KeychainCore
 import KeychainCrypto
 import KeychainSQLite
 
-/// An undamaged row: its tags verify, or, if the keys of its class are not available, the tag of
-/// its page. `record` is `nil` in the second case.
+/// An undamaged row: its tags verify or, if the keys of its class are not available, the tag of
+/// its page verifies. In the second case, `record` is `nil`.
 struct WholeRow {
     let row: SealedRow
     let record: ItemRecord?
@@ -25,13 +27,13 @@ struct RecoveryFindings {
     /// The rows that are items in any case, and the sum of their contributions to the digest.
     private(set) var copied: Set<ItemReference> = []
     private(set) var digest = TierDigests()
-    /// Undamaged rows in cells on damaged pages.
+    /// Undamaged rows in counted cells of damaged pages.
     private(set) var unconfirmed: [WholeRow] = []
-    /// Undamaged rows in none of the counted cells: each is an item, or the remains of a deleted
-    /// one.
+    /// Undamaged rows outside the counted cells: each is an item or the remains of a deleted one.
     private(set) var stray: [WholeRow] = []
     /// Rows whose tags don't verify or can't be checked, except those vouched for by their page.
-    /// For each reference, the first row found in a cell, or else the first.
+    /// For each reference, the first row found in a counted cell or, if there is none, the first
+    /// row found.
     private(set) var damaged: [ItemReference: DamagedRow] = [:]
     /// Rows that were set aside before: those in counted cells, and others.
     private(set) var setAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
@@ -116,9 +118,10 @@ struct RecoveryFindings {
 struct RecoveryResolver {
     /// Whether the rows add up to the header's digest and count.
     let isVerified: Bool
-    /// How many of the rows in none of the counted cells are items, counted from the first.
+    /// How many of the rows outside the counted cells are items: the first ones found.
     let strayCount: Int
-    /// Whether the damaged rows are items. Also `true` if nothing is verified, because they may be.
+    /// Whether the damaged rows are items. Also `true` if nothing is verified, because these rows
+    /// may be items.
     let areDamagedItems: Bool
 
     /// - Parameters:
@@ -128,8 +131,8 @@ struct RecoveryResolver {
     init(_ header: StoreHeader?, _ findings: RecoveryFindings, _ tiers: StoreTiers) {
         let stray = findings.stray.map { tiers.contribution(of: $0.row) }
         let unconfirmed = findings.unconfirmed.map { tiers.contribution(of: $0.row) }
-        // Computed from the damaged bytes, so it matches only if the bytes that the digest covers
-        // are intact.
+        // These contributions are computed from damaged rows, so they are right only if the damage
+        // is in bytes that the digest doesn't cover.
         let damaged = findings.damagedInCells.map { tiers.contribution(of: $0.row) }
         for lost in damaged.isEmpty ? [[]] : [[], damaged] {
             guard let header else { break }

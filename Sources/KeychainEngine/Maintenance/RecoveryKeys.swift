@@ -4,8 +4,9 @@
 //       all keybags in the damaged database. A keybag from an uncommitted transaction is used only
 //       if there is no other. Among the committed keybags, and among the uncommitted ones, one of
 //       version 1 is used only if there is none of version 2.
-//   (2) A keybag of a lower generation than the newest committed header states is refused before
-//       the passcode is checked. It may open with an earlier passcode, which others may know.
+//   (2) A keybag whose generation is lower than the one that the newest committed header states is
+//       refused before the passcode is checked. It may open with an earlier passcode, which others
+//       may know.
 //   (3) Whatever unlocks the keychain opens the rows: the passcode, a recovery code or a
 //       credential. Without one of them, the credential of this process is tried, as when the
 //       keychain is opened.
@@ -83,7 +84,7 @@ struct RecoveryKeys {
         throw KeychainFailure(
             .invalidKeychain,
             "The keychain's current keybag is lost: the newest keybag found has number "
-                + "\(generation), and the database was last written under number \(newest). The "
+                + "\(generation), but the database was last written with keybag number \(newest). The "
                 + "older keybag may open with an earlier passcode, so it isn't used. Restore the "
                 + "file `keybag` from a backup made after the last change of the passcode, of "
                 + "another way in or of the binding to a machine, and run `keychainctl recover` "
@@ -107,8 +108,7 @@ extension KeyRing {
     ///
     /// - Returns: Whether the ring has all keys that can be opened on this machine.
     /// - Throws: `authFailed` if `way` is wrong, or is a recovery code that only opens items of
-    ///   another machine; `param` if the
-    ///   keychain has other ways in, but none of this kind.
+    ///   another machine; `param` if the keychain has other ways in, but none of this kind.
     mutating func unlockForRecovery(
         with way: WayIn?, _ options: EngineOptions
     ) throws(KeychainFailure) -> Bool {

@@ -1,11 +1,11 @@
-// RecoveryRun: the rebuilding of a database. Recovery.swift states what it guarantees, and
+// RecoveryRun: rebuilds a database. Recovery.swift states what a recovery guarantees, and
 // RecoveryFindings.swift decides which of the rows found are items.
 //   (1) The log is first read with all of its frames. If no header confirms the rows found this
 //       way, but a header confirms the rows found without the frames whose checksum or tag is
 //       invalid, those frames are ignored.
-//   (2) No two items get the same primary key: the second one found is set aside. The exception
-//       are two items in different tiers that can't be opened on this machine, since nothing shows
-//       that their keys are the same.
+//   (2) No two items get the same primary key: the second one found is set aside. The exception is
+//       two items in different tiers that can't be opened on this machine, since nothing shows that
+//       their primary keys are the same.
 
 import FoundationEssentials
 import KeychainCore
@@ -128,8 +128,8 @@ struct Recovery {
         report.damagedItems = sorted(damaged.map(\.row)).map(\.reference)
         report.doubtfulItems = doubtful.map(\.reference)
 
-        // No digest covers the rows set aside, but the header's count shows how many of them are
-        // missing.
+        // No digest covers the rows that were set aside before, but the header states how many
+        // there are. So it shows how many were not found in counted cells.
         let expected = header.map { Int(clamping: $0.setAsideCount) } ?? 0
         var earlier = findings.setAside
         earlier += findings.straySetAside.prefix(max(0, expected - earlier.count))
@@ -261,8 +261,8 @@ extension StoreTransaction {
         return RowLabels(record, index: try tiers.keys(of: tier == .open ? .guarded : .open).index)
     }
 
-    /// Whether an item has the primary key with the given labels. `elsewhere` are those in the
-    /// other tier.
+    /// Whether an item has the primary key with the given labels. `elsewhere` are the labels of
+    /// this primary key in the other tier.
     fileprivate func holds(
         _ labels: RowLabels, _ elsewhere: RowLabels?
     ) throws(KeychainFailure) -> Bool {

@@ -2,10 +2,11 @@
 // database into another under other keys.
 //   (1) An item's row keeps its reference, its id, its dates and every byte of its secret.
 //   (2) If a row of the items table doesn't open, resealing fails.
-//   (3) An earlier version of an item that doesn't open is left out.
-//   (4) A row set aside whose attributes don't open is kept unchanged, and a search under the new
-//       keys can't find it. If the row's reason means that an item may be lost, and no row
-//       represents unknown losses yet (`lostByRecovery`), such a row is added.
+//   (3) If an earlier version of an item doesn't open, it is left out.
+//   (4) If the attributes of a row that was set aside don't open, the row is kept unchanged, and a
+//       search under the new keys can't find it. If the row's reason means that an item may be
+//       lost, a row that represents unknown losses (`lostByRecovery`) is added, unless there
+//       already is one.
 
 import FoundationEssentials
 import KeychainCore

@@ -2,8 +2,8 @@
 // Documentation/Synchronization.md, "The outbox".
 //   (1) Versions from other machines keep their dates and don't enter the outbox. One call stores
 //       all its versions in one transaction.
-//   (2) An item that is in no machine's log any more is kept while the outbox has a change of it. A
-//       later deletion by another machine still replaces it.
+//   (2) An item that is no longer in any machine's log is kept while the outbox has a change of it.
+//       A later deletion by another machine still replaces the item.
 //   (3) Reading items, storing versions from other machines, and starting to collect changes need
 //       an unlocked keychain. While it is locked, these functions throw `interactionNotAllowed`,
 //       and nothing is changed.
@@ -62,11 +62,11 @@ extension KeychainEngine {
         }
     }
 
-    /// Collects changes for a circle from then on, beginning with all synchronizable items and
+    /// Collects changes for a circle from now on, beginning with all synchronizable items and
     /// tombstones that can be opened.
     ///
     /// The circle and these items are recorded in one commit. If only the circle were recorded,
-    /// items that were never sent could later count as deleted by other machines.
+    /// items that were never sent could later seem to have been deleted by other machines.
     package func collectChanges(for circle: StoredCircle) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             try requireUnlocked()
@@ -103,7 +103,7 @@ extension KeychainEngine {
     }
 
     /// The entries of the outbox, in order of their ids: at most `limit` of those with an id above
-    /// `id`. Not all of them have to be sent: an entry can be that of a local item.
+    /// `id`. Not all of them have to be sent: an entry can belong to a local item.
     package func outbox(
         after id: Int64 = .min, limit: Int = .max
     ) throws(KeychainFailure) -> [OutboxEntry] {
@@ -169,8 +169,10 @@ extension KeychainEngine {
         }
     }
 
-    /// - Returns: `nil` if the row, which was read with its secret, is not synchronizable, can't be
-    ///   opened on this machine, or is damaged.
+    /// Opens a row that was read with its secret.
+    ///
+    /// - Returns: `nil` if the row is not synchronizable, can't be opened on this machine, or is
+    ///   damaged.
     private func openedItem(_ row: SealedRow) -> OpenedItem? {
         guard case .opened(let opened) = open(row), opened.record.isSynchronizable else {
             return nil
@@ -198,8 +200,8 @@ extension KeychainEngine {
     /// - Parameters:
     ///   - versions: Items and tombstones without constraints that require authentication. Their
     ///     references are ignored.
-    ///   - deleted: References of items that are in no machine's log any more and count as deleted.
-    ///     Those that are in the outbox are kept.
+    ///   - deleted: References of items that are no longer in any machine's log and count as
+    ///     deleted. Those that are in the outbox are kept.
     ///   - supersedes: Whether a version replaces the one that the keychain has.
     /// - Returns: What became of each version.
     /// - Throws: `interactionNotAllowed` while the keychain is locked, and the errors of every
@@ -270,9 +272,9 @@ extension KeychainEngine {
         return .stored(reference)
     }
 
-    /// Gives an item a modification date after a moment, in seconds since 2001-01-01 and less than
-    /// ``ItemRecord/dateLimit``, so that other machines prefer it to a version of that moment. If
-    /// the item doesn't exist, nothing happens.
+    /// Gives an item a modification date after `moment`, so that other machines prefer the item to
+    /// a version of that moment. If the item doesn't exist, nothing happens. `moment` is in seconds
+    /// since 2001-01-01 and less than ``ItemRecord/dateLimit``.
     package func makeLater(
         _ reference: ItemReference, than moment: Double
     ) throws(KeychainFailure) {

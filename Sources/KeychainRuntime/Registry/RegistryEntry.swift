@@ -123,7 +123,7 @@ package struct RegistryEntry: Hashable, Sendable {
             return .socket(text)
         case "sandbox":
             guard ["flatpak:", "snap:"].contains(where: { text.hasPrefix($0) }) else {
-                throw failure("has a sandbox that isn't flatpak: or snap: and a name")
+                throw failure("has a sandbox that isn't flatpak: or snap: followed by a name")
             }
             return .sandbox(text)
         default:

@@ -14,7 +14,8 @@ package import KeychainCrypto
 /// The reason why a file isn't trusted. The text names the file and states the problem.
 package struct DistrustedFile: Error, Hashable, Sendable {
     package let reason: String
-    /// Whether the file may be readable later, for example when the process has descriptors again.
+    /// Whether the file may be readable later, for example when the process has free descriptors
+    /// again.
     package let isTransient: Bool
 
     package init(reason: String, isTransient: Bool = false) {

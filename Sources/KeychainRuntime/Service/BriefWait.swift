@@ -4,7 +4,7 @@
 //   (2) A wait without an answer wastes the processor's time, so the waits that follow it are
 //       skipped: 1 wait after the first wait without an answer, 2 after the second, 4 after the
 //       third and so on, up to a maximum. A wait with an answer resets this number to 1.
-//   (3) Other threads of this processor, such as the service, can run between two looks.
+//   (3) Between two looks, other threads, such as those of the service, can run on this processor.
 
 import Glibc
 

@@ -20,8 +20,7 @@ final class ChangeListener: Sendable {
         /// fork, the child doesn't have the thread.
         var holder: ConnectionHolder?
 
-        /// After a fork, the parent's thread must not be interrupted, which would end it in the
-        /// parent.
+        /// `nil` in the child after a fork: an interruption would end the thread in the parent.
         var wakeOfThisProcess: Interruption? {
             holder?.processID == ConnectionHolder.current.processID ? wake : nil
         }
@@ -142,7 +141,7 @@ final class ChangeListener: Sendable {
             case .readable, .timedOut: break
             }
         }
-        // If the process has changed its user, this connection is that of the earlier user.
+        // If the process has changed its user, this connection belongs to the earlier user.
         guard connection.holder == .current else { return .ended }
         return connection.event(within: options.requestTime)
     }

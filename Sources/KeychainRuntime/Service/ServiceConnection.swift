@@ -1,11 +1,11 @@
 // ServiceConnection: one connection to the service, from the handshake to its end.
-//   (1) One thread at a time uses it: the one that took it from the pool. It therefore needs no
-//       lock.
+//   (1) One thread at a time uses a connection: the one that took it from the pool. So the
+//       connection needs no lock.
 //   (2) Nothing is sent before the user that runs the service is known.
-//   (3) After any outcome except an answer or a failure of the request, it must not be used again.
+//   (3) After any outcome except an answer or a failure of the request, the connection must not be
+//       used again.
 //   (4) A process that protects its memory lifts this protection while it connects, so that the
-//       service can identify it, but only as long as it has not held a secret: see
-//       `ProcessProtection`.
+//       service can identify it, but only if it has not held a secret yet: see `ProcessProtection`.
 
 import KeychainCrypto
 import KeychainCore
@@ -32,7 +32,7 @@ final class ServiceConnection: @unchecked Sendable {
         /// The connection ended before the request was carried out: the service said so, or the
         /// request was not sent completely.
         case notCarriedOut
-        /// The connection broke after the request was sent. It may have been carried out.
+        /// The connection broke after the request was sent. The request may have been carried out.
         case broken
         case timedOut
         case unreadable
@@ -136,7 +136,7 @@ final class ServiceConnection: @unchecked Sendable {
     private static let helloID: UInt64 = 1
 
     /// The answer to `hello`, or the failure of the whole connection, which the service sends
-    /// unasked.
+    /// unprompted.
     private static func welcome(
         from socket: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
     ) throws(KeychainFailure) -> Welcome {

@@ -1,9 +1,11 @@
 // ForwardedSignals: forwards signals to the child program that this process runs.
 //   (1) Both processes are in one process group. The kernel sends a signal from the terminal to
-//       both, so it isn't forwarded, unless it arrives before the program is started. In the few
-//       microseconds from then until the program exists, it gets lost. Every signal that a process
-//       sends is forwarded, so one to the whole group reaches the program twice.
-//   (2) A forwarded signal that the caller ignored stays ignored in both.
+//       both, so such a signal isn't forwarded, except one that arrives before the start of the
+//       program has begun. A signal from the terminal that arrives during the start, in the few
+//       microseconds before the program exists, is lost. Every signal that a process sends is
+//       forwarded, so one to the whole group reaches the program twice.
+//   (2) If this process was started with one of the signals below ignored, the signal stays ignored
+//       in both processes.
 //   (3) The handler uses only async-signal-safe functions, such as kill(2) and sigaction(2), and
 //       atomics.
 
@@ -17,8 +19,8 @@ package enum ForwardedSignals {
 
     /// The process id of the program. 0 before it is started and after ``release()``.
     private static let program = Atomic<pid_t>(0)
-    /// The latest signal that arrived while the program's process id was unknown. It is negative if
-    /// the kernel has sent it to the program, too.
+    /// The latest signal that arrived while the program's process id was unknown. The number is
+    /// negative if the kernel has also sent the signal to the program.
     private static let early = Atomic<Int32>(0)
     /// Whether the program is being started, so that signals from the terminal reach it.
     private static let isStarting = Atomic(false)
@@ -39,7 +41,7 @@ package enum ForwardedSignals {
     }
 
     /// Starts the program with `spawn`, and forwards signals to it from then on, beginning with the
-    /// latest one that has arrived and that the program hasn't got.
+    /// latest one that has arrived and that the program hasn't received.
     ///
     /// - Returns: The result of `spawn`: the process id and the code 0, or another code if the
     ///   program could not be started.

@@ -89,7 +89,7 @@ package struct ProgramStart {
 
     /// Replaces this process with the program.
     ///
-    /// - Returns: The error number. It returns only on failure.
+    /// - Returns: The error number. The function returns only on failure.
     package func replaceProcess() -> Int32 {
         // SAFETY: the arrays are those that `withVectors` gives, terminated and alive for the call.
         unsafe withVectors { path, arguments, environment in

@@ -1,5 +1,5 @@
 // CommitFeed: notifies subscribers of commits by this or another process.
-//   (1) While a subscription exists, a call of its handler follows every commit that changes the
+//   (1) While a subscription exists, its handler is called after every commit that changes the
 //       header. One call can stand for several commits of other processes.
 //   (2) Commits of this process are reported directly by the writer, so subscriptions to a database
 //       without files work, too. Commits of other processes are detected by a watch of the folder,
@@ -12,8 +12,8 @@ package import KeychainCore
 import Synchronization
 
 package final class CommitFeed: Sendable {
-    /// The state of the header that was last reported to subscribers; before the first report, that
-    /// at the time when the first of them subscribed.
+    /// The state of the header that was last reported to subscribers. Before the first report, the
+    /// header's state when the first of them subscribed.
     private enum Seen: Equatable {
         case generation(UInt64)
         case unreadable
@@ -50,8 +50,8 @@ package final class CommitFeed: Sendable {
 
     // MARK: Notifying
 
-    /// Reports a commit of this process. In a folder, the commit is durable and was passed to the
-    /// anchor.
+    /// Reports a commit of this process. If the database is in a folder, the commit is durable by
+    /// then and was passed to the anchor.
     func note(generation: UInt64) {
         tell { state in
             if case .generation(let seen) = state.seen, seen > generation { return true }

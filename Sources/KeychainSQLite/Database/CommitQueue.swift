@@ -28,7 +28,7 @@ final class QueuedWrite: @unchecked Sendable {
     /// The generation of the keybag whose keys `body` uses.
     let keybagGeneration: UInt64
     /// The time until which the write waits for other processes if it is the first of its commit.
-    /// It includes the time in the queue.
+    /// The wait in the queue doesn't extend this time.
     let deadline: ContinuousClock.Instant
     /// Whether the write must not share its commit with others.
     let isAlone: Bool

@@ -31,8 +31,8 @@ package final class CommitWatch: Sendable {
     private let notices: NoticeQueue?
     private let timer: Timer
 
-    /// Starts the watch. Every commit from when this returns leads to a call of `look`, some of
-    /// them only at the next interval.
+    /// Starts the watch. Every commit after this has returned leads to a call of `look`, in some
+    /// cases only at the end of the interval.
     ///
     /// - Parameters:
     ///   - folder: The keychain's folder.
@@ -96,7 +96,7 @@ private final class NoticeQueue: Sendable {
         self.source = Mutex(source)
     }
 
-    /// Watches the folder and the anchor that now have these paths. Watching the same file again
+    /// Watches the folder and the anchor that are now at their paths. Watching the same file again
     /// changes nothing.
     func renew() { _ = descriptor.watch(folder) }
 

@@ -14,9 +14,9 @@
 //       may be written through another mount. If it has changed, the results are discarded.
 //   (7) If there is a log with its shared memory, SQLite reads both, under its locks, and writes
 //       neither.
-//   (8) In every folder, a connection is used only if its database file still had its name after
-//       the log was opened: a rotation removes the old database before its log. If the database of
-//       a failed call has been replaced, the error says so.
+//   (8) In every folder, a connection is used only if the database file still had its name after
+//       the connection opened the log: a rotation removes the old database before its log. If a
+//       call fails and its database has been replaced, the error says so.
 //   (9) A log without shared memory, as in a copy that was made while the keychain was in use,
 //       can't be read in a read-only folder. Because it contains commits, it is never ignored.
 
@@ -238,8 +238,8 @@ final class Connections: Sendable {
         return database
     }
 
-    /// Whether a database file is empty. A database of another program is refused. Damage can make
-    /// the keychain's own look like one.
+    /// Whether a database file is empty. A database of another program is refused. If a keychain's
+    /// database is damaged, it can look like that of another program.
     private static func isNew(_ database: DatabaseConnection) throws(KeychainFailure) -> Bool {
         let application = try database.integer("PRAGMA application_id")
         guard application != StoreSchema.applicationID else { return false }
@@ -274,7 +274,7 @@ struct ReadOnlyMoment: Equatable {
     }
 
     /// Whether what was read between this moment and another can be used. If there is a log,
-    /// SQLite's own locks ensure that.
+    /// SQLite's own locks ensure this.
     func isOneState(with other: ReadOnlyMoment) -> Bool { hasLog || self == other }
 
     /// Whether a connection that was opened at this moment can be used at another.

@@ -32,15 +32,16 @@ extension Store {
         return checked(row, key, encounterCount)
     }
 
-    /// The same row, if it can be read without waiting for another request or process. Only the
-    /// first ``SearchStatement/window`` rows with both key attributes are searched. The row must
-    /// have a secret, and metadata and secret together must have fewer than
+    /// The row of ``lookUp(_:visibleTo:)``, if it can be read without waiting for another request
+    /// or process. Only the first ``SearchStatement/window`` rows with both key attributes are
+    /// searched. The row must have a secret, and metadata and secret together must have fewer than
     /// ``SealedRow/byteLimitOnOnePage`` bytes, because overflow pages take longer to read.
     ///
     /// - Parameters:
     ///   - query: The query.
     ///   - caller: The caller, whose group is searched if the query names none.
-    /// - Returns: `nil` for whatever reason; ``lookUp(_:visibleTo:)`` may find the row.
+    /// - Returns: `nil` if no row was found, for any reason. ``lookUp(_:visibleTo:)`` may still
+    ///   find one.
     package func lookUpAtOnce(_ query: ItemQuery, visibleTo caller: AccessGroups) -> SealedRow? {
         guard let key = keyLabels(of: query, visibleTo: caller) else { return nil }
         let encounterCount = damage.encounterCount
@@ -84,7 +85,7 @@ private struct KeyLabels {
 
     /// `nil` if the query doesn't determine all these labels or has further conditions. If the
     /// query has no access group, the caller's is used, if the caller can use exactly one. A query
-    /// that matches synchronizable and local items determines no label.
+    /// that matches both synchronizable and local items determines no label.
     init?(_ query: ItemQuery, visibleTo caller: AccessGroups, _ index: BlindIndex) {
         let group = query.accessGroup ?? (caller.names.count == 1 ? caller.names[0] : nil)
         guard let group, query.accessGroup != nil || !caller.includesAll,

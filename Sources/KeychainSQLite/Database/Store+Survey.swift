@@ -46,10 +46,10 @@ extension Store {
     private static let rowOfReferenceSQL =
         SearchStatement.select(includesSecret: true, index: "items_uuid") + " WHERE entry.uuid = ?"
 
-    /// Makes sure that what was read before is of the current database. Call this after reading
-    /// only `versions`, `set_aside`, `outbox` or `state`. When another database replaces this one,
-    /// `header`, `keybag` and `items` are renamed, so that reading them fails, but these four stay
-    /// readable.
+    /// Makes sure that what was read before comes from the current database. Call this after
+    /// reading only from the tables `versions`, `set_aside`, `outbox` or `state`. When another
+    /// database replaces this one, the tables `header`, `keybag` and `items` are renamed, so that
+    /// reading them fails, but those four stay readable.
     /// - Throws: `superseded` if another database has replaced this one.
     package func requireCurrent() throws(KeychainFailure) {
         if try file.isSuperseded { throw .superseded }

@@ -1,6 +1,6 @@
 // Store+Writing: writes, and group commit.
 //   (1) A write to a folder returns after the commit that contains it is durable and was passed to
-//       the anchor, whose failure isn't reported.
+//       the anchor. If the anchor can't be written, this isn't reported.
 //   (2) If a write fails, it has no effect, neither on the database nor on the other writes of its
 //       commit. After some failures, such as a full disk, SQLite rolls back the whole transaction;
 //       the commit then fails.
@@ -20,8 +20,8 @@ import KeychainCrypto
 
 extension Store {
     /// The leader takes no further writes into a commit after this number of writes or this time,
-    /// because the first write has to wait for the last. When the time ends, it may already be
-    /// waiting for one more write, see (4) of `CommitQueue`.
+    /// because the first write has to wait for the last. When the time ends, the leader may already
+    /// be waiting for one more write, see (4) of `CommitQueue`.
     private static let longestGroup = 64
     private static let longestGathering: DispatchTimeInterval = .milliseconds(10)
 

@@ -4,9 +4,9 @@
 //   (2) When the database is opened, a header whose generation is lower than the one in the anchor,
 //       or than the one recorded since the last boot, is refused, because commits are missing.
 //   (3) Subscribers are notified of a commit of this process after it is recorded.
-//   (4) A miss (a search that finds nothing) may be trusted only after `requireSound()`, with which
-//       every commit begins, too. It succeeds if no damage was found, or if the whole database was
-//       verified after damage was found, but not while the log is damaged.
+//   (4) A miss (a search that finds nothing) may be trusted only after `requireSound()`. Every
+//       commit begins with it, too. It succeeds if no damage was found, or if the whole database
+//       was verified after damage was found, but not while the log is damaged.
 //   (5) A row of `items` from a damaged page may be returned only after `requireSoundRows()`, which
 //       verifies that all rows match the header: an earlier version of the row has valid tags, too.
 
@@ -92,8 +92,8 @@ package final class Store: Sendable {
         upTo last: UInt64, in header: StoreHeader
     ) throws(KeychainFailure) {
         guard header.generation < last else { return }
-        // An unfinished rotation replaced the database, but its mark was damaged or an older copy
-        // of the database was put back.
+        // An unfinished rotation replaced this database, but the mark that says so was damaged, or
+        // an older copy of this database was put back.
         if Epoch.isEnd(last), let folder, folder.isStaged(folder.number + 1) { throw .superseded }
         // This keeps the log, whose damaged commits a recovery can still read. Otherwise SQLite
         // would delete it when the last connection is closed.
@@ -110,9 +110,9 @@ package final class Store: Sendable {
 
     // MARK: Superseding
 
-    /// Records that another database replaces the one in a folder. The record also covers states of
-    /// the old database that may come back: one whose mark is damaged, or an older copy.
-    /// `generation` is that of the old database's last commit, if known.
+    /// Records that another database replaces the one in a folder. The old database also has a mark
+    /// that says so. This record is needed if that mark is damaged, or if an older copy of the old
+    /// database is put back. `generation` is that of the old database's last commit, if known.
     package static func noteSuperseded(
         in folder: StoreFolder, generation: UInt64 = 0, keychainID: [UInt8],
         _ authenticator: StoreAuthenticator, place: FreshnessNote.Place
@@ -138,8 +138,8 @@ package final class Store: Sendable {
     }
 
     /// The generation of the last commit that is known from outside the database: from the anchor,
-    /// or from the freshness note of the current boot. The end of an epoch if the database was
-    /// replaced. `nil` if neither can be read.
+    /// or from the freshness note of the current boot. If the database was replaced, the end of an
+    /// ``Epoch``. `nil` if neither can be read.
     package static func lastGeneration(
         in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
         place: FreshnessNote.Place
@@ -215,7 +215,8 @@ package final class Store: Sendable {
     // MARK: Searching
 
     /// Call this before a search. If damage is known, it closes the idle connections, whose caches
-    /// may contain damaged pages. The search then reads such a page from the file, which counts it.
+    /// may contain damaged pages. The search then reads such a page from the file, so the damage is
+    /// counted.
     func closeIfDamaged() {
         if !damage.isEmpty { connections.close() }
     }
@@ -241,9 +242,9 @@ package final class Store: Sendable {
     /// to stop.
     ///
     /// With a limit above one, the rows come in the order in which they were added. Without a
-    /// limit, they come in any order. With a limit of one, those of the guarded tier come first.
-    /// Within a tier, the row added first then comes first if finding it costs little, and may be
-    /// visited twice.
+    /// limit, they come in any order. With a limit of one, the rows of the guarded tier come first,
+    /// and within each tier the row that was added first, if finding it costs little. That row may
+    /// be visited twice.
     package func visit(
         _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
         _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool

@@ -88,12 +88,13 @@ enum StoreFailure {
         case EMFILE:
             KeychainFailure(
                 .notAvailable,
-                "This process has too many files open. Close some, or raise the limit that "
-                    + "`ulimit -n` shows, and try again.")
+                "This process has too many files open. Close some files, or raise the limit "
+                    + "that `ulimit -n` shows, and try again.")
         case ENFILE:
             KeychainFailure(
                 .notAvailable,
-                "The system has too many files open. Try again when other programs have closed some."
+                "The system has too many files open. Try again when other programs have closed "
+                    + "some files."
             )
         case EFBIG:
             KeychainFailure(
@@ -114,7 +115,8 @@ enum StoreFailure {
         .diskFull, "The disk is full. Nothing was changed. Free some space and try again.")
 
     private static let noMemory = KeychainFailure(
-        .allocate, "There is not enough memory. Nothing was changed. Try again when there is more.")
+        .allocate,
+        "There is not enough memory. Nothing was changed. Try again when more memory is free.")
 
     /// The error for a commit that could not be synchronized. The change may be in the log, and may
     /// be there or not after a restart of the machine.
@@ -124,7 +126,7 @@ enum StoreFailure {
             systemError == ENOSPC || systemError == EDQUOT ? .diskFull : .ioError,
             "The change could not be synchronized to the disk\(reason). It is not known whether "
                 + "the change was made. Check the system log for disk errors, then check whether "
-                + "it is there.", cause: .interruption)
+                + "the change is there.", cause: .interruption)
     }
 
     private static func unknownFailure(of code: Int32, _ systemError: Int32) -> KeychainFailure {

@@ -4,7 +4,7 @@
 //       content stays unchanged.
 //   (3) SQLite's file layer has the device key for as long as the file is open, so that every page
 //       is authenticated. The pages of a database of version 1 have only checksums, and those of a
-//       database in memory have neither.
+//       database in memory have neither tags nor checksums.
 //   (4) A database of version 1 is opened only to be converted.
 
 import FoundationEssentials
@@ -118,8 +118,8 @@ package struct StoreFile: Sendable {
         guard version <= StoreSchema.version else {
             throw KeychainFailure(
                 .wrongVersion,
-                "The keychain has format version \(version); this version reads up to "
-                    + "\(StoreSchema.version). Update swift-keychain. Nothing was changed.")
+                "The keychain has format version \(version); this version of swift-keychain reads "
+                    + "up to \(StoreSchema.version). Update swift-keychain. Nothing was changed.")
         }
         guard version == wanted else {
             throw .damagedStore(

@@ -4,9 +4,9 @@
 //   (2) A digest is stored masked, with a new mask for each of its changes. Otherwise the
 //       difference of two headers would reveal the contributions of single rows, and from enough of
 //       those an attacker could compose an older state with the same sum.
-//   (3) Its tag is made with the open tier's integrity key; an altered header is not accepted. The
-//       part about the guarded tier has an additional tag under that tier's key. Without this key,
-//       that part can be copied unchanged, but not modified.
+//   (3) The header's tag is made with the open tier's integrity key; an altered header is not
+//       accepted. The part about the guarded tier has an additional tag under that tier's key.
+//       Without this key, that part can be copied unchanged, but not modified.
 
 package import KeychainCrypto
 package import KeychainCore

@@ -1,8 +1,8 @@
 // StoreOutbox: references of the items whose changes are yet to be sent to the other machines of a
 // circle, in the order of the changes. Documentation/Synchronization.md, "The outbox".
 //   (1) A reference is added in the transaction that changes the item, so no acknowledged change is
-//       missing. `setCircle(_:)` adds none: for a new circle, its caller adds those of all items to
-//       be sent, in the same transaction.
+//       missing. `setCircle(_:)` adds no references. When a circle is new, the caller adds the
+//       references of all items to be sent, in the same transaction.
 //   (2) Without a circle nothing is added. The table `state` contains the circle's identifier.
 //   (3) A change that came from another machine, or that other machines don't need, is not added.
 //   (4) The outbox may contain a reference several times, and references of items that were deleted
@@ -13,19 +13,19 @@ package import KeychainCore
 
 /// A row of `outbox`.
 package struct OutboxEntry: Hashable, Sendable {
-    /// Ascending in the order of the changes, in random steps, so that hardly any is used again.
+    /// Ascending in the order of the changes, in random steps, so that an id is hardly ever reused.
     package let id: Int64
     package let reference: ItemReference
 }
 
-/// The circle of a keychain, as the database names it.
+/// The circle of a keychain. The database stores only its identifier.
 package struct StoredCircle: Hashable, Sendable {
     package static let byteCount = 32
 
     /// The circle's identifier: ``byteCount`` bytes.
     package let bytes: [UInt8]
 
-    /// - Returns: `nil` for another number of bytes.
+    /// - Returns: `nil` if the number of bytes isn't ``byteCount``.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = Array(bytes)
@@ -101,7 +101,7 @@ extension StoreTransaction {
         try StoreOutbox.circle(in: database)
     }
 
-    /// Collects changes for a circle from now on. `nil` ends that and empties the outbox.
+    /// Starts to collect changes for a circle. `nil` stops collecting and empties the outbox.
     package mutating func setCircle(_ circle: StoredCircle?) throws(KeychainFailure) {
         try StoreOutbox.set(circle, in: database)
         if circle == nil { try execute("DELETE FROM outbox") }
@@ -109,9 +109,9 @@ extension StoreTransaction {
     }
 
     package mutating func addToOutbox(_ reference: ItemReference) throws(KeychainFailure) {
-        // Because of the random step, an id is hardly ever used again, even after the last row was
-        // removed. Otherwise a process that has sent an earlier change of the item could remove
-        // this one.
+        // Because of the random step, an id is hardly ever used again, even after the row with the
+        // highest id was removed. Otherwise a process that has sent an earlier change of the same
+        // item could remove the entry for the new change.
         try execute(
             "INSERT INTO outbox(id, body) SELECT coalesce(max(id), 0) + ?, ? FROM outbox",
             [.integer(.random(in: 1...Self.longestStep)), .blob(Data(reference.bytes))])
@@ -132,7 +132,8 @@ extension StoreTransaction {
         _ entries: some Sequence<OutboxEntry>
     ) throws(KeychainFailure) {
         for entry in entries {
-            // Older versions of this module use an id again after they have removed the last row.
+            // Older versions of this module use an id again after they have removed the row with
+            // the highest id, so the reference is compared, too.
             try execute(
                 "DELETE FROM outbox WHERE id = ? AND body = ?",
                 [.integer(entry.id), .blob(Data(entry.reference.bytes))])

@@ -1,7 +1,7 @@
 // StoreSchema: the tables and indexes of a database, and the identifiers that distinguish it from
 // other SQLite databases.
-//   (1) The schema is that of Documentation/Formats/database-v2.md. A change of it is a new format
-//       version.
+//   (1) The schema is that of Documentation/Formats/database-v2.md. Any change to the schema
+//       requires a new format version.
 //   (2) The SQL texts here are identical to those that SQLite stores in `sqlite_schema`, so that
 //       both can be compared.
 //   (3) A database that a rotation of the keys replaces is marked in `state`, and its tables
@@ -172,11 +172,11 @@ enum StoreSchema {
         }
         for object in objects where !found.contains(object) {
             let isThere = found.contains { $0.type == object.type && $0.name == object.name }
-            return "its \(object.type) \(object.name) is "
+            return "the database's \(object.type) \(object.name) is "
                 + (isThere ? "altered" : "missing")
         }
         guard let other = found.subtracting(objects).first else { return nil }
         let kinds = ["table": "a table", "index": "an index", "view": "a view"]
-        return "its schema has \(kinds[other.type] ?? "a trigger") that no keychain has"
+        return "the database's schema has \(kinds[other.type] ?? "a trigger") that no keychain has"
     }
 }

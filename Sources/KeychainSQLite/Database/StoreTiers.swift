@@ -24,7 +24,8 @@ package final class StoreTier: Sendable {
 
 package struct StoreTiers: Sendable {
     package let open: StoreTier
-    /// `nil` while the keys aren't available, as before the first unlock, and for version 1.
+    /// `nil` for version 1, and while the keys aren't available: for example, before the first
+    /// unlock.
     package let guarded: StoreTier?
     package let isVersion1: Bool
 

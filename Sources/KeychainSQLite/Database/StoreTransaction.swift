@@ -1,7 +1,7 @@
 // StoreTransaction: the changes that can be part of a commit.
 //   (1) Each change keeps rows, terms, and the header's count and digest consistent.
-//   (2) Nothing is visible to other connections before the transaction ends. Nothing remains if it
-//       fails, unless the failure says that this is unknown.
+//   (2) Nothing is visible to other connections before the transaction ends. If the transaction
+//       fails, none of its changes remain, unless the failure says that the outcome is unknown.
 //   (3) `row(under:)` and `row(withReference:)` return only a row that has the labels or the
 //       reference in its own columns. An index entry that leads to another row is damage.
 //       `rows(_:includesSecret:)` leaves this comparison to the caller.
@@ -52,7 +52,7 @@ package struct StoreTransaction {
 
     // MARK: Reading
 
-    /// The search for a query, see ``StoreTiers/indexes(for:_:)`` for the tiers that it covers.
+    /// The search for a query. ``StoreTiers/indexes(for:_:)`` chooses the tiers that it covers.
     package func search(_ query: ItemQuery, visibleTo caller: AccessGroups) -> RowSearch {
         RowSearch(query, visibleTo: caller, indexes: tiers.indexes(for: query, header))
     }
@@ -144,8 +144,8 @@ package struct StoreTransaction {
         _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
     ) throws(KeychainFailure) {
         try keepVersion(old, .replaced)
-        // Naming a column in the UPDATE statement costs a page of each index on it, even if its
-        // value is the same.
+        // If the UPDATE statement names a column, SQLite writes a page of each index on that
+        // column, even if the value stays the same.
         var columns = "meta = ?"
         var values: [StatementValue] = [.blob(row.metadata)]
         func set(_ column: String, _ value: StatementValue) {

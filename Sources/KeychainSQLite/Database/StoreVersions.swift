@@ -1,12 +1,12 @@
 // StoreVersions: the table of earlier versions, and the setting for how long they are kept.
-//   (1) A version is a copy of a row of `items`, with another id, so it opens with the keys that
-//       the item had at the time. A rotation of the keys seals it again.
+//   (1) A version is a copy of a row of `items`, except for its id. It therefore opens with the
+//       keys that the item had at the time. A rotation of the keys seals it again.
 //   (2) Its id consists of 31 bits derived from the labels of the item's primary key, called the
 //       place, and the 32-bit number of the version. The versions of one primary key are therefore
 //       found without an index. Two primary keys may have the same place; the labels distinguish
 //       them.
-//   (3) The header neither counts versions nor covers them with its digest. Their pages are
-//       authenticated, and each version by its own tags.
+//   (3) The header neither counts versions nor covers them with its digest. They are authenticated
+//       by the tags of their pages, and each version also by its own tags.
 
 import FoundationEssentials
 package import KeychainCore
@@ -139,7 +139,7 @@ struct VersionKeeping {
 
 extension StoreTransaction {
     /// Keeps versions of the rows that are replaced and deleted from now on, if the policy permits
-    /// any, and if the request asks for it or the policy applies to all changes. `moment` is the
+    /// any, and if the request asks for them or the policy applies to all changes. `moment` is the
     /// current time, in seconds since 2001-01-01.
     package mutating func keepVersions(
         isRequested: Bool, at moment: Double
@@ -152,8 +152,8 @@ extension StoreTransaction {
     /// Whether versions are kept because the request asks for them.
     package var keepsRequestedVersions: Bool { keeping?.isRequested ?? false }
 
-    /// Keeps a version of a row that is about to be changed or deleted, after a call of
-    /// ``keepVersions(isRequested:at:)`` that permits it.
+    /// Keeps a version of a row that is about to be changed or deleted, if a call of
+    /// ``keepVersions(isRequested:at:)`` has turned this on.
     func keepVersion(
         _ row: SealedRow, _ change: ItemVersion.Change
     ) throws(KeychainFailure) {
@@ -164,7 +164,11 @@ extension StoreTransaction {
             [.integer(ids.lowerBound), .integer(ids.upperBound)])
         // At one change per second, the numbers are exhausted after 136 years.
         let id = (last ?? ids.lowerBound) + 1
-        guard ids.contains(id) else { throw .param("The item was changed too often.") }
+        guard ids.contains(id) else {
+            throw .param(
+                "No further version of this item can be kept. Delete its earlier versions with "
+                    + "`keychainctl purge`, and try again.")
+        }
         try execute(
             "INSERT INTO versions(id, at, reason, \(StoreSchema.rowColumns), secret) "
                 + "SELECT ?, ?, ?, \(StoreSchema.rowColumns), secret FROM items WHERE id = ?",
@@ -240,8 +244,8 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Deletes all versions with a protection class, even if their items have another one
-    /// meanwhile.
+    /// Deletes all versions whose protection class is `protection`, even if their items now have
+    /// another one.
     package mutating func deleteVersions(
         of protection: ProtectionClass
     ) throws(KeychainFailure) {
@@ -258,8 +262,8 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Adds a version from another database. `row` is the version sealed for this database. It
-    /// keeps its number if that is free.
+    /// Adds a version from another database. `row` is the version sealed for this database. The
+    /// version keeps its number if that number is free.
     package mutating func insert(
         _ version: StoredVersion, as row: SealedRow
     ) throws(KeychainFailure) {

@@ -4,7 +4,7 @@
 //   (2) The check has several parts, each in a transaction of its own, so that the log can be
 //       checkpointed in between. Rows are compared with the header of their own transaction. The
 //       structure is checked first: a commit to a broken structure could overwrite rows. A commit
-//       to a sound one doesn't invalidate the results of earlier parts.
+//       to a sound structure doesn't invalidate the results of earlier parts.
 //   (3) No row is decrypted, so only the store's keys are needed. The attributes and the secret of
 //       an item, which its own tags protect, are not checked. Before the first unlock, the digest
 //       of the guarded tier isn't checked either, and the freshness note doesn't record the result.
@@ -19,8 +19,8 @@ import Synchronization
 package struct Verification: Sendable {
     /// A description of the first problem; `nil` if there is none.
     package fileprivate(set) var problem: String?
-    /// A problem with a row that is set aside. With it, the database doesn't count as verified. A
-    /// row that isn't authentic is restored only if the caller names it.
+    /// A problem with a row that is set aside. With such a problem, the database doesn't count as
+    /// verified. A set-aside row that isn't authentic is restored only if the caller names it.
     package fileprivate(set) var setAsideProblem: String?
     /// `false` if `visit` ended the verification.
     package fileprivate(set) var isComplete = true
@@ -97,7 +97,7 @@ extension Store {
         // SQLite's messages contain names from the schema, and numbers of pages and rows, but no
         // values.
         return answer == "ok"
-            ? nil : "its tables and indexes are inconsistent (\(answer ?? "no answer"))"
+            ? nil : "the database's tables and indexes are inconsistent (\(answer ?? "no answer"))"
     }
 
     private func rowProblem(
@@ -110,7 +110,7 @@ extension Store {
         ),
             keybag.generation != header.keybagGeneration
         {
-            return "its keybag doesn't match its items"
+            return "the keybag doesn't match the database's items"
         }
         let total = Int(clamping: header.itemCount)
         var digests = TierDigests()
@@ -133,14 +133,14 @@ extension Store {
         }
         guard isComplete else { return nil }
         guard position == total else {
-            return "its number of items is \(position) and should be \(total)"
+            return "the database's number of items is \(position) and should be \(total)"
         }
         guard openCount == header.count(of: .open) else {
-            return "its number of always-readable items is \(openCount) and should be "
+            return "the database's number of always-readable items is \(openCount) and should be "
                 + "\(header.count(of: .open))"
         }
         return header.vouches(for: digests)
-            ? nil : "its rows don't match its header"
+            ? nil : "the database's rows don't match its header"
     }
 
     /// Checks that each term of each row has its entry in the index, and that there are no other
@@ -158,11 +158,12 @@ extension Store {
                 let found = try database.integer(
                     "SELECT count(*) FROM terms WHERE term = ? AND item = ?",
                     [.label(term), .integer(id)])
-                if found != 1 { return "its attribute index lacks an entry" }
+                if found != 1 { return "the database's attribute index lacks an entry" }
             }
         }
         let actual = try database.integer("SELECT count(*) FROM terms") ?? -1
-        return actual == expected ? nil : "its attribute index has entries without an item"
+        return actual == expected
+            ? nil : "the database's attribute index has entries without an item"
     }
 
     private func setAsideProblem(
@@ -172,7 +173,7 @@ extension Store {
         let expected = try header(in: database, tiers).setAsideCount
         let count = try database.integer("SELECT count(*) FROM set_aside") ?? -1
         guard count >= 0, UInt64(count) == expected else {
-            return "\(count) rows are set aside and should be \(expected)"
+            return "the database's number of rows set aside is \(count) and should be \(expected)"
         }
         guard !isVersion1, count > 0 else { return nil }
         let rows = try Self.setAsideRows(in: database, tiers.open.authenticator)
@@ -188,9 +189,9 @@ extension Store {
 // MARK: - Recorded results
 
 extension Store {
-    /// Verifies the database like ``verify(includesSecrets:_:)``, and records the result, except
-    /// that of a database in memory. If a problem is recorded, searches that find nothing, and
-    /// writes, of this process fail until the keychain is opened again.
+    /// Verifies the database like ``verify(includesSecrets:_:)``, and records the result unless the
+    /// database is in memory. After a problem was recorded, all writes of this process fail, and so
+    /// do its searches that find nothing, until the keychain is opened again.
     package func verify(
         notingAt now: () -> Double, includesSecrets: Bool = false,
         _ visit: (Found, Int, Int) -> Bool = { _, _, _ in true }
@@ -206,7 +207,7 @@ extension Store {
             found = try verify(includesSecrets: includesSecrets, visit)
         } catch {
             if error.cause == .damage {
-                damage.record(problem: "it can't be read completely")
+                damage.record(problem: "the database can't be read completely")
                 if let number { freshness.end(number, isSound: false, at: now()) }
             }
             throw error
@@ -229,7 +230,7 @@ extension Store {
         if damage.isEmpty { return nil }
         return damage.problem
             ?? damage.damagedPages.first.map { "page \($0) is damaged" }
-            ?? "its log is damaged"
+            ?? "the database's log is damaged"
     }
 
     package var damagedPages: [UInt32] { damage.damagedPages }

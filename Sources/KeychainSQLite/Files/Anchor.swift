@@ -1,10 +1,12 @@
 // Anchor: the generation of the last acknowledged commit, kept outside the database.
 //   (1) It is written after the commit is durable, so it is never ahead of the database, except as
 //       in (5).
-//   (2) It is not synchronized. A power failure may set it back, never forward.
+//   (2) A write to it is not followed by `fsync`. A power failure may set it back, but never
+//       forward.
 //   (3) A database with a lower generation was replaced, see (5), or has lost commits: its log was
 //       damaged, or an older copy was put back.
-//   (4) It has two records, written alternately by generation. A torn or altered record is ignored.
+//   (4) It has two records: the first is for even generations, the second for odd ones. A torn or
+//       altered record is ignored.
 //   (5) A generation that ends an epoch belongs to no commit. It means that another database has
 //       replaced the one whose key authenticates the record.
 //   (6) A record is never replaced by that of an earlier commit: of two processes, the one with the
@@ -58,7 +60,7 @@ package final class Anchor: Sendable {
     /// The content of an anchor file.
     package enum Reading: Hashable, Sendable {
         case absent
-        /// The file exists, and it can't be read or neither record is valid.
+        /// The file exists, but it can't be read, or neither of its records is valid.
         case unreadable
         case generation(UInt64)
     }
@@ -89,8 +91,8 @@ package final class Anchor: Sendable {
     }
 
     /// Records a commit, or the end of an epoch, unless a later one is recorded. If this fails, a
-    /// later loss of the commit may not be detected. The write was committed, so the failure isn't
-    /// reported.
+    /// later loss of the commit may not be detected. The failure isn't reported, because the commit
+    /// itself has succeeded.
     package func note(generation: UInt64) {
         let start = Int(generation % 2) * Self.recordByteCount
         let record = encode(generation)

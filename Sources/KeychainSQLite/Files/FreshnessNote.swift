@@ -1,5 +1,5 @@
-// FreshnessNote: the record about a database since the last boot: that it was verified, and the
-// state of its files after the last change by a keychain process.
+// FreshnessNote: a record that lasts until the next boot. It says that a database was verified, and
+// which state its files had after the last change by a keychain process.
 // Documentation/Formats/freshness-note-v1.md.
 //   (1) It is outside the keychain's folder, in a file that doesn't survive a shutdown. If there is
 //       no folder for such a file, it is in the memory of this process.
@@ -7,12 +7,12 @@
 //       keychain process update the record if it was valid before. Other changes never update it.
 //   (3) A note that was altered, or that belongs to another boot or another keychain, is ignored.
 //       Each folder has a note of its own.
-//   (4) Its generation is that of the last recorded commit or the end of an epoch, and counts
-//       whether the rest is valid or not.
+//   (4) Its generation is that of the last recorded commit, or the end of an epoch. The generation
+//       counts even while the rest of the note isn't valid according to (2).
 //   (5) When SQLite recovers a log that was left behind, the database counts as unverified: frames
 //       of a failed transaction may have been put back into the log, in place of committed frames.
-//   (6) A failure to read or write it is not reported. It causes another verification, and an older
-//       copy of the database may go undetected.
+//   (6) A failure to read or write the note is not reported. Such a failure causes another
+//       verification, and an older copy of the database may go undetected.
 
 import Glibc
 package import KeychainCore
@@ -72,12 +72,13 @@ package final class FreshnessNote: Sendable {
     // MARK: Content
 
     private struct Content: Hashable {
-        /// Identifies the verification that was begun last while the database was unverified. The
+        /// Identifies the latest verification that began while the database was unverified. The
         /// identifier is random, so that the end of an earlier verification isn't mistaken for the
-        /// end of this one. A verification that begins while the database is verified keeps it.
+        /// end of the latest. A verification that begins while the database counts as verified
+        /// takes over the existing identifier.
         var number: Bytes16
         var isVerified: Bool
-        /// When the verification ended successfully, or when it began if it has not; in seconds
+        /// When the verification ended successfully or, if it hasn't yet, when it began; in seconds
         /// since 2001-01-01.
         var moment: Double
         var generation: UInt64
@@ -115,10 +116,11 @@ package final class FreshnessNote: Sendable {
     // MARK: Reading
 
     package enum Reading: Hashable, Sendable {
-        /// The files are in the state in which keychain processes left them after a verification at
-        /// that time.
+        /// The files were verified at that time. Since then, only keychain processes have changed
+        /// them, if anything has.
         case verified(at: Double)
-        /// The files were verified at that time, and have changed since without a record of it.
+        /// The files were verified at that time. Since then, they have changed without a record of
+        /// the change.
         case changed(since: Double)
         case none
     }
@@ -129,7 +131,8 @@ package final class FreshnessNote: Sendable {
             ? .verified(at: content.moment) : .changed(since: content.moment)
     }
 
-    /// The generation of the last commit since the last boot, as far as it was recorded.
+    /// The recorded generation: that of the last recorded commit since the last boot, or the end of
+    /// an epoch.
     package var lastGeneration: UInt64? { content?.generation }
 
     static func ofDatabase(
@@ -170,7 +173,7 @@ package final class FreshnessNote: Sendable {
         for note in all(ofDatabaseAt: path) { note.doubt() }
     }
 
-    /// Begins a verification of a database whose header has that generation.
+    /// Begins a verification of a database whose header has the given generation.
     /// - Returns: The identifier of the verification.
     package func begin(generation: UInt64, at moment: Double) -> Bytes16 {
         var number = Bytes16.random()
@@ -189,9 +192,9 @@ package final class FreshnessNote: Sendable {
     }
 
     /// Ends a verification.
-    /// - Returns: Whether the result is recorded. A success isn't recorded if something else
-    ///   changed the files meanwhile, or another verification was begun while the database was
-    ///   unverified. Nothing is recorded if there is no note.
+    /// - Returns: Whether the result is recorded. A success isn't recorded if something other than
+    ///   a keychain process changed the files meanwhile, or if another verification has since begun
+    ///   while the database was unverified. Nothing is recorded if there is no note.
     @discardableResult
     package func end(_ number: Bytes16, isSound: Bool, at moment: Double) -> Bool {
         var isNoted = false

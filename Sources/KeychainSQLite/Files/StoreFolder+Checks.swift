@@ -11,8 +11,8 @@ package import KeychainCore
 import KeychainCrypto
 
 extension StoreFolder {
-    /// Refuses a folder in which a file with a keychain file's name fails the check of
-    /// ``check(_:)``, or that ``requireOneDatabase()`` refuses.
+    /// Refuses a folder if ``check(_:)`` refuses one of the keychain files in it, or if
+    /// ``requireOneDatabase()`` refuses the folder.
     ///
     /// `keybag` is excepted: its content is in the database, so the file is ignored and written
     /// again.
@@ -96,8 +96,8 @@ extension StoreFolder {
     /// never leaves one behind, so another program put one of the two there. The device key may
     /// belong to either.
     package func requireOneDatabase() throws(KeychainFailure) {
-        // A rotation removes the old database before `rotation-n`, so without that folder it left
-        // no old database behind.
+        // A rotation removes the old database before `rotation-n`. If that folder is gone, the
+        // rotation has therefore left no old database behind.
         guard number > 0, !isStaged(number) else { return }
         let other = names.first { name in
             name.hasSuffix(".db") && Self.number(ofDatabase: name).map { $0 < number } ?? false

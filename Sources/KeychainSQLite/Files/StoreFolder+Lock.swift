@@ -1,4 +1,4 @@
-// StoreFolder+Lock: operations on a folder's files that one process at a time carries out.
+// StoreFolder+Lock: operations on a folder's files that only one process at a time may carry out.
 //   (1) `write` and `stage` create a file or folder under a unique temporary name and then rename
 //       it. `createDatabase` moves the database out of such a folder. A process that is killed
 //       leaves the file or folder behind.
@@ -20,8 +20,8 @@ extension StoreFolder {
         return result
     }
 
-    /// Runs `body` with the lock, unless it is held. Doesn't wait for the holder, another process
-    /// or another thread of this one, which may hold it for long.
+    /// Runs `body` with the lock, unless another process, or another thread of this process, holds
+    /// it. Doesn't wait, because the holder may keep the lock for a long time.
     /// - Returns: `nil` if the lock is held.
     @discardableResult
     package func withLockIfFree<Result>(
@@ -52,7 +52,7 @@ extension StoreFolder {
 
         fileprivate init(folder: StoreFolder) { self.folder = folder }
 
-        /// The same lock for a folder inside this one, which no other process uses.
+        /// The same lock, used for a folder inside this one. No other process uses that folder.
         func inside(_ folder: StoreFolder) -> Lock { Lock(folder: folder) }
 
         /// Replaces a file atomically: at any time it has the old or the new content, never a

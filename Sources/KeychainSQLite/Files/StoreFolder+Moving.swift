@@ -23,8 +23,8 @@ extension StoreFolder {
     /// Whether it is certain that nothing has this name.
     package var isMissing: Bool { !exists && errno == ENOENT }
 
-    /// The error for a missing database. If the log still has content, it advises a recovery, which
-    /// can use the log alone.
+    /// The error for a missing database. If the log still has content, the error advises a
+    /// recovery, which can use the log alone.
     package var failureForMissingDatabase: KeychainFailure {
         byteCount(of: .writeAheadLog) > 0
             ? .damagedStore("keychain.db is missing from \(path)") : .missingDatabase(in: path)
@@ -55,8 +55,8 @@ extension StoreFolder {
         }
     }
 
-    /// The folders of unfinished recoveries. If a recovery is to be finished, there is one, unless
-    /// something else removed it.
+    /// The folders of unfinished recoveries. They include those of a recovery that has to be
+    /// finished, unless something else removed them.
     package var recoveryFolders: [RecoveryFolders] {
         names.compactMap { name in
             guard name.hasPrefix(Self.rebuilding) else { return nil }
@@ -83,7 +83,8 @@ extension StoreFolder {
         return folders
     }
 
-    /// Moves a `keychain.db.recovered` that isn't the sound result of a recovery out of the way.
+    /// Moves `keychain.db.recovered` out of the way. Call this if the file isn't the sound result
+    /// of a recovery.
     package func setAsideRecovered(in damaged: StoreFolder) throws(KeychainFailure) {
         try damaged.prepare()
         try move(.recoveredDatabase, to: damaged)
@@ -137,8 +138,8 @@ extension StoreFolder {
         }
     }
 
-    /// Removes this folder with all files in it. If it contains a folder, both stay. If the path is
-    /// a link to a folder, only the link is removed.
+    /// Removes this folder with all files in it. If it contains another folder, both folders stay.
+    /// If the path is a link to a folder, only the link is removed.
     package func removeAll() {
         let folder = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         guard folder >= 0 else {

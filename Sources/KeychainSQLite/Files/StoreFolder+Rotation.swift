@@ -42,7 +42,7 @@ extension StoreFolder {
         return digits.isEmpty ? 0 : digits.first == "-" ? number(digits.dropFirst()) : nil
     }
 
-    /// Whether a file is the log or the shared memory of an earlier database that doesn't exist.
+    /// Whether a file is the log or the shared memory of an earlier database that no longer exists.
     /// SQLite creates such a file if the database is removed while a process opens it.
     func isOrphan(_ name: String, before current: StoreFolder) -> Bool {
         ["-wal", "-shm"].contains { suffix in
@@ -73,11 +73,11 @@ extension StoreFolder {
         StoreFolder(path: path + "/" + Self.rotation + "-\(number)")
     }
 
-    /// Whether there is a staging folder for the database with a number.
+    /// Whether there is a staging folder for the database with the given number.
     package func isStaged(_ number: Int) -> Bool { staging(number).isFolder }
 
-    /// Everything in this folder that has the name of a staging folder for a database with a higher
-    /// number than this one.
+    /// The entries of this folder that are named like staging folders, for databases with higher
+    /// numbers than this one.
     private var stagedLater: [StoreFolder] {
         names.compactMap(Self.number(ofStaging:)).filter { $0 > number }.map(staging)
     }
@@ -119,7 +119,7 @@ extension StoreFolder {
 
     package static let interruptedRotation = KeychainFailure(
         .readOnly,
-        "A rotation of the keychain's keys was interrupted, and its folder is read-only. Open the "
+        "A rotation of the keys was interrupted, and the keychain's folder is read-only. Open the "
             + "keychain once while the folder is writable to finish the rotation.")
 }
 
@@ -158,7 +158,7 @@ extension StoreFolder.Lock {
         guard staging.isFolder else { return }
         let new = StoreFolder(path: folder.path, number: number)
         if staging.exists(.database) {
-            // A power failure can bring the staged name back.
+            // After a power failure during the move, the database may have both names.
             if new.exists(.database) {
                 SystemCalls.unlink(staging.path(of: .database))
             } else {

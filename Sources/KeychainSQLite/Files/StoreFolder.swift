@@ -19,7 +19,7 @@ package struct StoreFolder: Hashable, Sendable {
     package let path: String
     /// The number of rotations of the keys before this database; 0 for `keychain.db`.
     package let number: Int
-    /// Whether the database of this value is `keychain.db.recovered`.
+    /// Whether ``path(of:)`` returns the path of `keychain.db.recovered` for `database`.
     let isOfRecovered: Bool
 
     package init(path: String, number: Int = 0, isOfRecovered: Bool = false) {

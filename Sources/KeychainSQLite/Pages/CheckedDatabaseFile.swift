@@ -163,9 +163,10 @@ import CKeychainSQLite
 
     /// Writes a page with its tag.
     ///
-    /// A write of anything other than one page, or of a page 1 that declares other sizes, fails,
-    /// because the resulting file could not be distinguished from a damaged one. In a checkpoint, a
-    /// write of another page than that of (5) fails. A foreign file is written unchanged.
+    /// A write that isn't of exactly one page fails, and so does a write of page 1 if its header
+    /// declares a different page size or number of reserved bytes: the resulting file could not be
+    /// distinguished from a damaged one. In a checkpoint, a write of any page other than that of
+    /// (5) fails. A foreign file is written unchanged.
     override func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
         // SAFETY: `count` bytes at `bytes` are readable; `scratch` holds a page.
         guard let protection = protectionForWriting else {

@@ -6,8 +6,8 @@ import CKeychainSQLite
 
 enum CheckedFileMethods {
     /// SQLITE_IOCAP_SUBPAGE_READ, which older headers don't define: it allows SQLite to read less
-    /// than a page, bypassing the page cache. This VFS doesn't report it, because to
-    /// verify such a read, it has to read the whole page.
+    /// than a page, bypassing the page cache. This VFS doesn't report it, because such a read can
+    /// be verified only by reading the whole page.
     private static let subpageReads: Int32 = 0x0000_8000
 
     // SAFETY: written once, before it is shared, and only read from then on.

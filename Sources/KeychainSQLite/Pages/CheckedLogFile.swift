@@ -3,13 +3,13 @@
 //       They can't change during a read: the reader's read mark prevents a restart of the log, and
 //       committed frames are not written again.
 //   (2) The header of a frame is buffered until its page is complete. The page then gets its tag.
-//       Complete frames are collected, see `FrameBuffer`, and written in one call: when the next
-//       frame doesn't follow them or there is no more room, before the log is read, synchronized or
-//       truncated, and with the frame that commits the transaction. If they can't be written,
-//       SQLite's call that causes this fails. A new header for a frame that this transaction has
-//       already written is not buffered: first the collected frames are written, then the header.
-//       The frame's tag stays valid: it doesn't cover the checksum, and if the salts of the old
-//       header are zero, see (3), it covers the log's salts instead.
+//       Complete frames are collected in a `FrameBuffer` and written in one call. This happens when
+//       the next frame doesn't directly follow them, when there is no more room, before the log is
+//       read, synchronized or truncated, and together with the frame that commits the transaction.
+//       If the frames can't be written, SQLite's current call fails. A new header for a frame that
+//       this transaction has already written is not buffered: first the collected frames are
+//       written, then the header. The frame's tag stays valid: it doesn't cover the checksum, and
+//       if the salts of the old header are zero, see (3), it covers the log's salts instead.
 //   (3) A frame is unsealed while its checksum is intentionally outdated. A transaction that
 //       outgrows the page cache writes frames before it commits. If it changes the page of such a
 //       frame again, SQLite writes the page into the same frame. From then on it writes blank

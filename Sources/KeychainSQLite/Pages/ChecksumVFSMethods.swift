@@ -146,9 +146,9 @@ enum ChecksumVFSMethods {
         unsafe vfs?.pointee.pAppData?.assumingMemoryBound(to: sqlite3_vfs.self)
     }
 
-    /// `xOpen`: a database, and the log of one whose protection is known, become checked files. The
-    /// rollback journal of a database, and a super-journal, are refused. Every other file is opened
-    /// by the VFS underneath in the same memory.
+    /// `xOpen`: a database, and the log of a database whose protection is known, become checked
+    /// files. The rollback journal of a database, and a super-journal, are refused. Every other
+    /// file is opened by the VFS underneath, directly in the memory that SQLite provides.
     private static func open(
         _ vfs: VFS?, _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?,
         _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?

@@ -127,7 +127,7 @@ package struct LogFileCheck: Hashable, Sendable {
         try self.init(besideDatabaseAt: path, protection, replacing: &damaged)
     }
 
-    /// Verifies the log, and removes the pages that it replaces or truncates from `damaged`.
+    /// Verifies the log, and removes from `damaged` the pages that the log replaces or truncates.
     init?(
         besideDatabaseAt path: String, _ protection: PageProtection,
         replacing damaged: inout Set<UInt32>
@@ -158,7 +158,7 @@ package struct LogFileCheck: Hashable, Sendable {
             } else {
                 if run != nil {
                     run = nil
-                    // In the form that SQLite gets, the frame has no tag.
+                    // `accepts` has removed the tag from the buffer.
                     guard
                         try file.fill(
                             buffer, count: LogFormat.frameByteCount,
@@ -197,7 +197,8 @@ private struct SoundRun {
         previous = log.checksum
     }
 
-    /// Whether a frame continues the sequence. Afterwards it is in the form that SQLite gets.
+    /// Whether a frame continues the sequence. Afterwards the frame is in the form that SQLite
+    /// gets, without a tag.
     ///
     /// - Parameters:
     ///   - frame: The first of `LogFormat.frameByteCount` writable bytes.
@@ -242,7 +243,8 @@ private struct SoundRun {
     private typealias File = UnsafeMutablePointer<sqlite3_file>
 
     private let file: UnsafeMutablePointer<sqlite3_file>
-    /// The path in the form that a VFS requires. The file may refer to it until it is closed.
+    /// The path in the form that a VFS requires. The VFS may use this memory until the file is
+    /// closed.
     private let name: UnsafePointer<CChar>
 
     /// Opens a file for reading.
@@ -313,7 +315,7 @@ private struct SoundRun {
     ///   - buffer: The buffer, which is filled from its start.
     ///   - count: The number of bytes to read, at most the buffer's size.
     ///   - offset: The offset in the file, in bytes.
-    /// - Returns: `false` if the file has fewer bytes at this offset.
+    /// - Returns: `false` if the file has fewer than `count` bytes from this offset on.
     /// - Throws: ``SQLiteFailure`` if the file can't be read.
     func fill(
         _ buffer: FileBuffer, count: Int, from offset: Int64

@@ -49,7 +49,7 @@ struct LogHeader {
     let salt2: UInt32
     let checksum: LogChecksum
 
-    /// The only version of the format so far. SQLite opens no log of another one.
+    /// The only version of the format so far. SQLite doesn't open a log of any other version.
     private static let version: UInt32 = 3_007_000
 
     /// Reads a header; `nil` if its magic, its version or its checksum is wrong, or if its page

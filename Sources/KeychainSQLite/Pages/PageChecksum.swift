@@ -1,6 +1,6 @@
 // PageChecksum: the checksum at the end of a page of a database of version 1. Such a database is
-// only read, to convert or recover it, except that a conversion first copies its log to it.
-// Documentation/Formats/database-v1.md.
+// only read, in order to convert or recover it, with one exception: a conversion first copies the
+// pages in the log to the database file. Documentation/Formats/database-v1.md.
 //   (1) A page is 4096 bytes. SQLite doesn't use the last 8, because the database was created with
 //       8 reserved bytes per page (byte 20 of the database header is 8).
 //   (2) OFFSET 0     SIZE 4088  content written by SQLite

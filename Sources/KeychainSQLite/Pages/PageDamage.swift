@@ -121,7 +121,7 @@ package final class PageDamage: Sendable {
     /// valid, but some frames may be those of a failed transaction, put back later.
     func noteAdoptedLog() { hasAdoptedLog.store(true, ordering: .relaxed) }
 
-    /// Whether such a recovery was recorded since the last call.
+    /// Whether ``noteAdoptedLog()`` was called since the last call of this method.
     func takeAdoptedLog() -> Bool { hasAdoptedLog.exchange(false, ordering: .relaxed) }
 
     // MARK: Writes

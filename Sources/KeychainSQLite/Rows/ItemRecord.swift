@@ -26,8 +26,8 @@ package struct ItemRecord: Hashable, Sendable {
     package var secretTag: [UInt8]?
 
     /// A modification date that has reached this value, in seconds since 2001-01-01, counts as
-    /// wrong. Far beyond it, a `Double` can't express the next millisecond, and no change would be
-    /// later than another one.
+    /// wrong. Far beyond it, a `Double` can't express the next millisecond, so a later change could
+    /// not get a later date.
     package static let dateLimit = 1e12
 
     package init(

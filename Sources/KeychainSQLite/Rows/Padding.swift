@@ -9,7 +9,7 @@ package import FoundationEssentials
 import KeychainCore
 
 package enum Padding {
-    /// The length prefix.
+    /// The size of the length prefix.
     private static let headByteCount = 4
     /// The smallest padded size of metadata. The metadata of a typical password has 120 to 150
     /// bytes and is padded to 128, 144 or 160 bytes.
@@ -21,7 +21,8 @@ package enum Padding {
     static func byteCount(ofContent count: Int, floor: Int) -> Int {
         let needed = headByteCount + count
         guard needed > floor else { return floor }
-        // The exponent, and how many of the bits after the first are kept.
+        // The position of the highest bit, and how many of the bits below it are kept. Rounding up
+        // clears the others.
         let exponent = Int.bitWidth - 1 - needed.leadingZeroBitCount
         let kept = Int.bitWidth - exponent.leadingZeroBitCount
         let mask = (1 << max(0, exponent - kept)) - 1

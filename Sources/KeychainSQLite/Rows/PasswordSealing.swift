@@ -92,7 +92,8 @@ package enum PasswordSealing {
     /// determined without the password.
     package static func isWellFormed(_ content: Data) -> Bool { Head(content) != nil }
 
-    /// Whether bytes have that form, with a secret of the given size.
+    /// Whether bytes have the form that ``isWellFormed(_:)`` requires, with a secret of the given
+    /// size.
     package static func isWellFormed(_ content: Data, secretByteCount: Int) -> Bool {
         isWellFormed(content)
             && content.count

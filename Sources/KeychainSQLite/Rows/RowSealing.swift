@@ -194,7 +194,7 @@ package enum RowSealing {
     }
 
     /// Binds the secret of a row to new labels or constraints of the same row, whose protection
-    /// class stays the same. Its key is sealed again, and its tag doesn't change.
+    /// class stays the same. The row key is sealed again. The secret's tag doesn't change.
     package static func rebind(
         secretOf row: SealedRow, record: ItemRecord, to constraints: AccessConstraints,
         for binding: RowBinding, keys: ClassKeys

@@ -3,7 +3,8 @@
 package import KeychainCrypto
 package import KeychainCore
 
-/// A query as labels to search for, together with the attributes that labels can't decide.
+/// A query in the form in which the database searches: as labels, together with the attributes that
+/// can be compared only after the metadata of a row is opened.
 package struct RowSearch: Hashable, Sendable {
     package var reference: ItemReference?
     /// The labels of the first key attribute's value: one for each tier that is searched and each
@@ -11,18 +12,19 @@ package struct RowSearch: Hashable, Sendable {
     package var first: [Label] = []
     package var second: [Label] = []
     package var groups: [Label] = []
-    /// The labels of further values, one array for each attribute or for all parts of a server
-    /// together.
+    /// The labels of further values, one array for each attribute. The attributes in
+    /// `ItemClass.serverParts` have one common array if the query has a value for each of them.
     package var terms: [[Label]] = []
     /// Whether the first key attribute is almost unique. That is true of the application label of a
     /// key, but not of a service, server or issuer.
     private var isFirstTelling = false
-    /// Whether the class has further key attributes of its own, in which items with the same two
-    /// key attributes usually differ. The view hint, the token and the sharing group don't count:
-    /// every class has them, but few items set them.
+    /// Whether the class has key attributes of its own besides the first two. Items of such a class
+    /// that have the same first two usually differ in the others. The view hint, the token and the
+    /// sharing group don't count: every class has them, but few items set them.
     private var hasFurtherKeys = false
 
-    /// Attributes that labels can't decide. They are compared after the metadata is opened.
+    /// The attributes of the query that aren't searched for by label. They are compared after the
+    /// metadata is opened.
     package var residual: Attributes = [:]
 
     /// Creates the search for a query. `indexes` are the blind indexes of the tiers to search, of
@@ -77,8 +79,8 @@ package struct RowSearch: Hashable, Sendable {
         residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
     }
 
-    /// Whether the search contains labels of the first or second key attribute. Only items that
-    /// match the query in class, synchronizability and being a tombstone can have these labels.
+    /// Whether the search contains labels of the first or second key attribute. Only items whose
+    /// class, synchronizability and tombstone flag match the query can have these labels.
     package var namesItem: Bool { !first.isEmpty || !second.isEmpty }
 
     /// Whether the search contains a reference or any label. Otherwise it selects all rows.

@@ -3,12 +3,13 @@
 //   (1) Each search is driven by one index, unless it has no labels; the other conditions only
 //       filter its results. A unary plus before a column prevents SQLite from using that column's
 //       index.
-//   (2) The drivers, the most selective first: reference; both key attributes, or the first one for
-//       the class key; a further attribute; the second key attribute; the first key attribute;
-//       access group.
-//   (3) With a limit of one, if an index may return several rows, the one of its first `window`
-//       entries that was added first is tried first. Many items may have the same service, and
-//       examining all of them would cost more than finding one.
+//   (2) The drivers, the most selective first: reference; both key attributes (for cryptographic
+//       keys, the first one suffices); a further attribute; the second key attribute; the first key
+//       attribute; access group.
+//   (3) With a limit of one, and an index that may return several rows, the first pass takes only
+//       the first `window` entries of the index and tries the row among them that was added first.
+//       Many items may have the same service, and examining all of them would cost more than
+//       finding one.
 //   (4) Every column of a result is read from the row itself. If SQLite read it from the index, it
 //       would return the value searched for, whichever row a damaged entry leads to. The index is
 //       therefore a separate table in the statement and provides only the id.
@@ -80,8 +81,8 @@ package struct SearchStatement: Hashable, Sendable {
     /// Whether the driver's index is likely to return ids in an order other than ascending.
     let isScattered: Bool
 
-    /// The number of entries of an index among which the one that was added first is searched for.
-    /// See (3).
+    /// How many of an index's first entries are compared to find the row that was added first. See
+    /// (3).
     static let window = 16
 
     // MARK: Text

@@ -5,7 +5,7 @@
 //       has the system's error code.
 //   (4) While another connection holds a lock, a call waits, at most until `deadline`.
 //   (5) A transaction is begun and ended within one call of `Connections.run`.
-//   (6) Of an SQLite error, only the result code and the `errno` are used. SQLite's messages are
+//   (6) Only the result code and the `errno` of an SQLite error are used. SQLite's messages are
 //       never read, because they can quote a statement.
 
 import CKeychainSQLite

@@ -47,7 +47,8 @@ enum StatementValue {
         _ = try step(values)
     }
 
-    /// The integer in the first column of the first row; `nil` if there is no row or another type.
+    /// The integer in the first column of the first row; `nil` if there is no row, or if the column
+    /// has another type.
     func integer(_ values: [StatementValue]) throws(KeychainFailure) -> Int64? {
         defer { reset() }
         // SAFETY: the column is read while its row is current.

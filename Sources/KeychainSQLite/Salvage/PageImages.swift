@@ -101,7 +101,7 @@ struct PageImages: Sendable {
 // MARK: - Frames of the log
 
 struct LogFrames: Sendable {
-    /// The page of each frame of the file, counted from 0.
+    /// The number of the page in each frame of the file. The frames are counted from 0.
     private(set) var pages: [UInt32] = []
     private var soundness: [Bool] = []
     private var commits: [Bool] = []
@@ -149,9 +149,9 @@ struct LogFrames: Sendable {
             previous = frame.checksum
             let own = salts ?? frame.salts
             salts = own
-            // If damage changed one salt of a frame, the other one is still correct, and two
-            // generations have no salt in common. Frames before a frame of this generation belong
-            // to it, too.
+            // One equal salt is enough: damage may have changed the other, and two generations have
+            // no salt in common. All frames before a frame of the newest generation belong to that
+            // generation, too.
             if frame.salts[0] == own[0] || frame.salts[1] == own[1] { last = pages.count }
             pages.append(frame.page)
             soundness.append(frame.isSound && isAuthentic)

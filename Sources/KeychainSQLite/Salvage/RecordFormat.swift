@@ -76,7 +76,8 @@ struct RecordHeader {
 
     /// Whether these are the types of id, at, reason and, in version 2, a tag of 32 bytes, or of 0
     /// bytes if the row isn't authenticated. In version 2, a record with id, at and reason but no
-    /// tag is a row of `versions`, which contains earlier versions of items. It is not salvaged.
+    /// tag is a row of `versions`, which contains earlier versions of items. Such rows are not
+    /// salvaged.
     private static func areOfSetAside(
         _ types: ArraySlice<UInt64>, _ format: SalvageFormat
     ) -> Bool {
@@ -214,7 +215,8 @@ struct FormatBytes {
         return nil
     }
 
-    /// The number of bytes that SQLite writes for a value. It always uses the shortest form.
+    /// The number of bytes of the varint that SQLite writes for a value. SQLite always uses the
+    /// shortest form.
     static func varintByteCount(_ value: UInt64) -> Int {
         var count = 1
         var rest = value >> 7
@@ -269,7 +271,8 @@ struct BTreeFormat {
     var mostLocalByteCount: Int { usableByteCount - 35 }
     /// The smallest part of a payload in the leaf if overflow pages are used.
     var leastLocalByteCount: Int { (usableByteCount - 12) * 32 / 255 - 23 }
-    /// The number of content bytes of an overflow page, which follow the page number of the next.
+    /// The number of content bytes of an overflow page. They follow the page number of the next
+    /// overflow page.
     var overflowContentByteCount: Int { usableByteCount - 4 }
     /// The first byte of a table-leaf page.
     static let tableLeaf = 0x0D

@@ -37,8 +37,8 @@ package struct RowSalvage: Sendable {
     // MARK: Rows
 
     /// Calls `visit` with each candidate row, those of the newest frame first and those of the
-    /// database file last. If overflow pages are missing, the secret is truncated, or the row is
-    /// omitted if its metadata is incomplete.
+    /// database file last. If overflow pages are missing, the secret is truncated. If part of the
+    /// metadata is missing as well, the row is omitted.
     package func forEachRow(_ visit: (SalvagedRow) throws -> Void) rethrows {
         var page = FormatBytes(count: PageFormat.pageByteCount)
         // Normally a page is in one chain. The limit bounds the work for rows that claim the pages
@@ -123,7 +123,7 @@ package struct RowSalvage: Sendable {
             guard let claimed = page.uint32(at: hit + BlobFormat.keybagLengthOffset),
                 BlobFormat.keybagByteCounts.contains(claimed)
             else { return }
-            // A record of id and body has: the header's own byte count, NULL, the type of the body.
+            // The header of a record with id and body: its own byte count, NULL, the body's type.
             let header = 2 + FormatBytes.varintByteCount(UInt64(claimed) * 2 + 12)
             let byteCount = Int(claimed)
             let local = bTree.localByteCount(ofPayload: header + byteCount) - header
@@ -183,8 +183,8 @@ package struct SalvagedRow: Hashable, Sendable {
     /// Whether it is in one of the cells that its page counts. Otherwise it may be the remains of a
     /// row.
     package var isInCell = false
-    /// Whether the page with its beginning is unchanged. Otherwise the row may be from an earlier
-    /// commit.
+    /// Whether the page that contains the row's beginning is unchanged. Otherwise the row may be
+    /// from an earlier commit.
     package var isOnSoundPage = false
 
     package struct Aside: Hashable, Sendable {

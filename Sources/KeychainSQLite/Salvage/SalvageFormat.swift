@@ -28,7 +28,7 @@ struct SalvageFormat: Sendable {
         self.protection = protection
     }
 
-    /// Without a device key, tags can't be verified, as without the salt in (2).
+    /// Without a device key, tags can't be verified, just as without the salt, see (2).
     init(
         of database: any SalvageSource, log: (any SalvageSource)?, deviceKey: SecretBytes?
     ) {

@@ -15,7 +15,8 @@ struct CertificateName: Sendable {
         let value: ASN1Node
     }
 
-    /// The relative distinguished names, starting from the root. Each is a set of attributes.
+    /// The relative distinguished names, in the order of the encoding: the most general comes
+    /// first. Each is a set of attributes.
     let relativeNames: [[Attribute]]
 
     init(_ node: ASN1Node) throws {

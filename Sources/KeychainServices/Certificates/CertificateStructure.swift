@@ -4,7 +4,7 @@
 //       extensions are. The code that uses these fields decides whether to accept them. The
 //       `Certificate` type of swift-certificates, in contrast, rejects unknown algorithms.
 //   (2) The fields contain the bytes that were read. Nothing is re-encoded.
-//   (3) No input traps.
+//   (3) No input causes a trap.
 
 #if !canImport(Darwin)
 
@@ -31,7 +31,8 @@ struct CertificateStructure: Sendable {
     let notAfter: Date
     /// The whole SubjectPublicKeyInfo, in DER.
     let publicKeyInfo: Data
-    /// The key itself: a PKCS #1 RSA key, an X9.63 point, or the format that the algorithm defines.
+    /// The key itself: a PKCS #1 RSA key, an X9.63 point, or bytes in another format that the
+    /// algorithm defines.
     let publicKeyBits: Data
     let extensions: [Extension]
 
@@ -80,7 +81,8 @@ struct CertificateStructure: Sendable {
 // MARK: - Fields
 
 extension CertificateStructure {
-    /// `[0] EXPLICIT INTEGER`. Version 1 is expressed by its absence and must not be written.
+    /// `[0] EXPLICIT INTEGER`. If this field is absent, the version is 1. A field that contains
+    /// version 1 is an error.
     private static func version(_ fields: inout ArraySlice<ASN1Node>) throws -> Int {
         guard let node = fields.first, node.identifier == .contextSpecific(0) else { return 1 }
         fields.removeFirst()
@@ -173,7 +175,7 @@ extension ASN1Node {
     /// The DER is valid, but doesn't have the expected structure.
     struct Unexpected: Error {}
 
-    /// The elements of a constructed node with this identifier.
+    /// The elements of this node, which must be constructed and have the given identifier.
     func children(_ identifier: ASN1Identifier) throws -> [ASN1Node] {
         guard self.identifier == identifier, case .constructed(let nodes) = content else {
             throw Unexpected()
@@ -181,7 +183,7 @@ extension ASN1Node {
         return Array(nodes)
     }
 
-    /// The bytes of a primitive node with this identifier.
+    /// The bytes of this node, which must be primitive and have the given identifier.
     func primitive(_ identifier: ASN1Identifier) throws -> ArraySlice<UInt8> {
         guard self.identifier == identifier, case .primitive(let bytes) = content else {
             throw Unexpected()

@@ -89,7 +89,8 @@ public func SecCertificateGetTypeID() -> CFTypeID {
 // MARK: - Attributes
 
 extension SecCertificate {
-    /// The attributes of the certificate as an item, as Apple derives them, without the label.
+    /// The attributes that the keychain stores for the certificate, except the label. They are
+    /// derived as on Apple platforms.
     package var itemAttributes: Attributes {
         var attributes: Attributes = [
             .certificateType: .number(Int64(structure.version)),
@@ -142,7 +143,7 @@ public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
     }
 }
 
-/// Returns the public key of the certificate that is evaluated.
+/// Returns the public key of the certificate that a trust object evaluates.
 ///
 /// - Returns: The same as ``SecCertificateCopyKey(_:)``, whether or not the certificate is trusted.
 ///

@@ -91,7 +91,8 @@ public func SecCertificateCopySerialNumber(_ certificate: SecCertificate) -> CFD
 /// Returns the name of a certificate's issuer in normalized form, in which names can be compared.
 ///
 /// - Returns: The name in DER, with the letters of printable strings in upper case and
-///   insignificant white space removed. It can be passed for ``kSecMatchIssuers``. Never `nil`.
+///   insignificant white space removed. It can be one of the names in ``kSecMatchIssuers``. Never
+///   `nil`.
 ///
 /// It corresponds to Apple's function of the same name.
 public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertificate) -> CFData? {

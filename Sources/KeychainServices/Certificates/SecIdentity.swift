@@ -1,6 +1,6 @@
 // SecIdentity: a certificate together with its private key.
 //   (1) Whether the private key matches the certificate is checked whenever an identity is created,
-//       also if a search found both together. A search compares only attributes, and a program can
+//       even if a search found both together. A search compares only attributes, and a program can
 //       store a key with any application label and a certificate with any public key hash.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
@@ -37,7 +37,7 @@ public final class SecIdentity: NSObject, Sendable {
     /// The hash of the certificate: equal identities have equal certificates.
     public override var hash: Int { certificate.hash }
 
-    /// The subject of the certificate, and nothing of the key.
+    /// The subject of the certificate. Nothing about the key is included.
     public override var description: String {
         "<SecIdentity: \(certificate.subjectSummary ?? "no subject")>"
     }
@@ -90,9 +90,9 @@ public func SecIdentityCreateWithCertificate(
     guard case .data(let hash) = certificateRef.itemAttributes[.publicKeyHash] else {
         return errSecItemNotFound
     }
-    // Almost always, the first key with this label matches. Only if a program gave the label to
-    // another key, too, are all of them read: that fails if one of them is locked, and may prompt
-    // the user for each.
+    // Almost always, the first key with this label matches. If it doesn't, because a program gave
+    // the label to another key too, all keys with the label are read. Reading them fails if one of
+    // them is locked, and may prompt the user for each.
     for limit in [kSecMatchLimitOne, kSecMatchLimitAll] {
         var result: CFTypeRef?
         let query: NSDictionary = [

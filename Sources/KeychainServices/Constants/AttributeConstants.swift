@@ -27,8 +27,9 @@ public import Foundation
 @safe public nonisolated(unsafe) let kSecAttrAccessGroupToken: CFString = "com.apple.token"
 
 /// Whether the item may be synchronized to other devices. Boolean, or ``kSecAttrSynchronizableAny``
-/// in a query. The default is false, also in a query without a persistent reference. An item with a
-/// this-device-only protection class may be marked too, but isn't synchronized.
+/// in a query. The default for a new item is false. A query without this key matches only local
+/// items, unless it contains a persistent reference. An item with a this-device-only protection
+/// class may be marked too, but isn't synchronized.
 @safe public nonisolated(unsafe) let kSecAttrSynchronizable: CFString = "sync"
 
 /// A value of ``kSecAttrSynchronizable`` in a query: synchronizable and local items match.
@@ -69,7 +70,7 @@ public import Foundation
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
 
 /// Always readable, even while locked.
-@available(*, deprecated, message: "Protect items at least by kSecAttrAccessibleAfterFirstUnlock")
+@available(*, deprecated, message: "Use kSecAttrAccessibleAfterFirstUnlock or a stricter class")
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAlways: CFString = "dk"
 
 /// Readable while unlocked, on this device only.
@@ -83,7 +84,7 @@ public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly:
 /// Always readable, even while locked, on this device only.
 @available(
     *, deprecated,
-    message: "Protect items at least by kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly"
+    message: "Use kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly or a stricter class"
 )
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
 
@@ -146,7 +147,9 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 /// The path on the server of an internet password. String or Data. Part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrPath: CFString = "path"
 
-// MARK: - Certificates. An addition with `kSecValueRef` sets those that the dictionary lacks
+// MARK: - Certificates
+//
+// An addition with `kSecValueRef` sets each of these attributes that the dictionary lacks.
 
 /// The subject name in normalized DER form, without the enclosing sequence. Data.
 @safe public nonisolated(unsafe) let kSecAttrSubject: CFString = "subj"

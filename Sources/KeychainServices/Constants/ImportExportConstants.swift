@@ -17,8 +17,8 @@ public import Foundation
 /// The access object for imported items. Ignored: it applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecImportExportAccess: CFString = "access"
 
-/// Whether imported items are only returned and not stored in the keychain. Boolean. Unless
-/// ``kSecUseDataProtectionKeychain`` is true, they are not stored in any case.
+/// Whether imported items are only returned and not stored in the keychain. Boolean. Items are
+/// stored only if this is not true and ``kSecUseDataProtectionKeychain`` is true.
 @safe public nonisolated(unsafe) let kSecImportToMemoryOnly: CFString = "memory"
 
 /// In an import result: the label of the item. String.
@@ -30,8 +30,9 @@ public import Foundation
 /// In an import result: the trust object of the identity's certificate. `SecTrust`.
 @safe public nonisolated(unsafe) let kSecImportItemTrust: CFString = "trust"
 
-/// In an import result: the certificate of the identity followed by its issuers or, without an
-/// identity, the certificates that are in no chain. Array of `SecCertificate`.
+/// In an import result with an identity: the identity's certificate, followed by its issuers. In
+/// the result without an identity: the certificates that are in no such chain. Array of
+/// `SecCertificate`.
 @safe public nonisolated(unsafe) let kSecImportItemCertChain: CFString = "chain"
 
 /// In an import result: the identity. `SecIdentity`.

@@ -1,6 +1,6 @@
 // KeyConstants: the attribute keys of cryptographic keys and of the parameters that create them,
-// the values of `kSecAttrKeyClass` and, except Ed25519 and X25519 (see KeyParameters.swift), of
-// `kSecAttrKeyType`, and the parameters of password-derived keys.
+// the values of `kSecAttrKeyClass` and `kSecAttrKeyType` (those for Ed25519 and X25519 are in
+// KeyParameters.swift), and the parameters of password-derived keys.
 //   (1) The attributes for a key's permitted uses and extractability are stored and returned but
 //       not enforced, as for Apple's software keys: a program that can use such a key also has its
 //       bytes.

@@ -10,8 +10,9 @@ public import Foundation
 
 // MARK: - The item class
 
-/// The item class. String: one of the `kSecClass…` values. Every request requires it, unless it
-/// contains ``kSecValueRef``, ``kSecValuePersistentRef`` or, in an addition, ``kSecUseItemList``.
+/// The item class. String: one of the `kSecClass…` values. Every request must contain it, except a
+/// request with ``kSecValueRef`` or ``kSecValuePersistentRef``, or an addition with
+/// ``kSecUseItemList``.
 @safe public nonisolated(unsafe) let kSecClass: CFString = "class"
 
 /// Generic password: a secret identified by account and service.
@@ -44,7 +45,9 @@ public import Foundation
 /// A persistent reference. Data. A query may consist of it alone.
 @safe public nonisolated(unsafe) let kSecValuePersistentRef: CFString = "v_PersistentRef"
 
-// MARK: - Requested results. If two or more of these are true, each item gives a dictionary
+// MARK: - Requested results
+//
+// If two or more of these are true, the result for each item is a dictionary.
 
 /// Return the secret. Boolean.
 @safe public nonisolated(unsafe) let kSecReturnData: CFString = "r_Data"
@@ -64,8 +67,8 @@ public import Foundation
 // In other calls they are an error, except the limit “all” in a deletion.
 
 /// The maximum number of items to return. ``kSecMatchLimitOne``, ``kSecMatchLimitAll`` or a Number.
-/// The default is one item, not in an array. With any other limit the result is an array, even for
-/// one item.
+/// The default is one item, not in an array. With a limit other than one, the result is an array,
+/// even if it contains only one item.
 @safe public nonisolated(unsafe) let kSecMatchLimit: CFString = "m_Limit"
 
 /// A value of ``kSecMatchLimit``: one item, not in an array.

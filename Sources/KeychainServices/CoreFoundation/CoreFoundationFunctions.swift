@@ -19,7 +19,7 @@ public func CFDataGetLength(_ theData: CFData!) -> CFIndex {
 /// - Returns: A pointer to the first byte, or `nil` for `nil`. It is valid as long as the buffer
 ///   object exists and is not changed. If the buffer is empty, the pointer must not be read from.
 public func CFDataGetBytePtr(_ theData: CFData!) -> UnsafePointer<UInt8>! {
-    // SAFETY: the pointer's type is bound to bytes, and any memory may be read as bytes. The
+    // SAFETY: the memory is read through the pointer as bytes, which is allowed for any memory. The
     // lifetime of the pointer is part of this function's contract.
     unsafe theData.map { unsafe $0.bytes.assumingMemoryBound(to: UInt8.self) }
 }
@@ -42,7 +42,7 @@ public func CFDataCreateWithBytesNoCopy(
     guard length >= 0 else { return nil }
     guard let bytes = unsafe bytes else { return length == 0 ? NSData() : nil }
     // SAFETY: the buffer is immutable, so the memory is never written through this pointer. The
-    // last argument determines which side frees it, as documented above.
+    // last argument determines whether the caller or the buffer frees it, as documented above.
     return unsafe NSData(
         bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes), length: length,
         freeWhenDone: bytesDeallocator !== kCFAllocatorNull)

@@ -94,8 +94,8 @@ public nonisolated(unsafe) let kCFErrorDomainOSStatus: CFErrorDomain! = "NSOSSta
 
 // MARK: - Allocators
 
-/// An allocator. It determines which side frees memory whose ownership is passed, and is ignored
-/// elsewhere.
+/// An allocator. When a caller passes memory to an object, the allocator determines whether the
+/// caller or the object frees that memory. Elsewhere it is ignored.
 public final class CFAllocator: Sendable {
     private init() {}
 

@@ -1,6 +1,6 @@
 // ExternalForm: detects the format of imported bytes by their outermost elements, and implements
-// two formats: PEM, text with keys and certificates between BEGIN and END lines (RFC 7468), and the
-// certificates in a PKCS #7 message (RFC 5652, section 5.1).
+// two formats: PEM (RFC 7468), which is text with keys and certificates between BEGIN and END
+// lines, and PKCS #7 messages with certificates (RFC 5652, section 5.1).
 //   (1) The formats are mutually exclusive: no two have the same outermost elements.
 //   (2) Text outside the blocks of a PEM file is ignored, as RFC 7468 requires.
 //   (3) If a block is incomplete, or a line outside the blocks looks like a damaged BEGIN or END
@@ -81,7 +81,7 @@ enum ExternalForm {
 }
 
 extension SecExternalFormat {
-    /// Whether import accepts the format as the stated one. `formatUnknown` is accepted too.
+    /// Whether the caller of an import may state this format. `formatUnknown` is allowed too.
     var isSupported: Bool {
         switch self {
         case .formatUnknown, .formatOpenSSL, .formatRawKey, .formatWrappedPKCS8, .formatX509Cert,

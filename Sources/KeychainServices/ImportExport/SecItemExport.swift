@@ -1,6 +1,6 @@
 // SecItemExport: exports keys, certificates and identities in formats that other programs read.
 //   (1) The result contains all of the given items, or the export fails.
-//   (2) With a passphrase, no private key is exported unencrypted, if the format allows encryption.
+//   (2) If there is a passphrase and the format allows encryption, private keys are encrypted.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -26,21 +26,21 @@ internal import KeychainCore
 ///   `formatPEMSequence` for anything else.
 ///
 /// Encryption uses AES-256 with a key derived from the passphrase by 100,000 rounds of PBKDF2 with
-/// SHA-256. Systems before macOS 15 and iOS 18 may not be able to read this.
+/// SHA-256. Systems before macOS 15 and iOS 18 may not be able to read the encrypted data.
 ///
 /// - Parameters:
 ///   - secItemOrArray: A `SecKey`, `SecCertificate` or `SecIdentity`, or an array of these.
 ///   - outputFormat: The format.
 ///   - flags: With `pemArmour`, the result is PEM instead of DER.
-///   - keyParams: The parameters, of which only the passphrase is used. It may be empty. `nil`
-///     means that there is no passphrase.
+///   - keyParams: The parameters. Only their passphrase is used, which may be empty. If `keyParams`
+///     or its passphrase is `nil`, there is no passphrase.
 ///   - exportedData: Receives the data. The caller is responsible for protecting any unencrypted
 ///     keys in it. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecParam`: there is no object, an object has another type, the format can't contain an
-///     object (such as a public key in PKCS #12) or more than one object, or `formatRawKey` is
-///     combined with `pemArmour`. Also if the passphrase is neither a string nor data, or, for
-///     `formatPKCS12`, is not UTF-8;
+///   - `errSecParam`: there is no object; an object has another type; the format can't contain one
+///     of the objects, such as a public key in PKCS #12; there are several objects, but the format
+///     can contain only one; `formatRawKey` is combined with `pemArmour`; or the passphrase is
+///     neither a string nor data or, for `formatPKCS12`, is not UTF-8;
 ///   - `errSecUnsupportedFormat`: the format is not supported;
 ///   - `errSecPassphraseRequired`: the format requires a passphrase;
 ///   - `errSecUnimplemented`: a private key is in the Secure Enclave, which it can't leave.
@@ -140,7 +140,7 @@ struct ItemExport {
             guard let data = key.externalData else { throw .keyStaysInHardware }
             return data
         default:
-            throw .param("The item can't be exported in this format, or not as PEM.")
+            throw .param("This format can't contain the item, or has no PEM form.")
         }
     }
 

@@ -1,10 +1,10 @@
 // SecItemImport: imports keys, certificates and identities from any supported format.
 //   (1) The result contains all keys and X.509 certificates in the data, or the import fails: one
 //       unreadable entry makes the whole import fail.
-//   (2) The format is detected from the data, except a raw key. If the caller states a format, the
-//       DER data or each PEM block must be in it, or the import fails; `formatPEMSequence` allows
-//       any PEM blocks. A file name is only a hint: it selects the status if the data is not
-//       recognized. An item type has an effect only for a raw key.
+//   (2) The format is detected from the data, except for a raw key. If the caller states a format,
+//       the DER data or each PEM block must be in that format, or the import fails.
+//       `formatPEMSequence` allows any PEM blocks. A file name is only a hint: it selects the
+//       status if the data is not recognized. An item type has an effect only for a raw key.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -32,9 +32,9 @@ internal import SwiftASN1
 ///     format: `formatPEMSequence` for more than one PEM block, otherwise the format of the item.
 ///     `formatRawKey`, Apple's external representation of an RSA or elliptic curve key, is never
 ///     detected and must be stated. May be `nil`. Unchanged after a failure.
-///   - itemType: For `formatRawKey`, whether the key is private or public. `itemTypeSessionKey` is
-///     not implemented; with any other type, both are tried. Receives the detected type. May be
-///     `nil`. Unchanged after a failure.
+///   - itemType: For `formatRawKey`: `itemTypePrivateKey` or `itemTypePublicKey`. With any other
+///     type, both are tried, except that `itemTypeSessionKey` is not implemented. Receives the
+///     detected type. May be `nil`. Unchanged after a failure.
 ///   - flags: Ignored. PEM is detected.
 ///   - keyParams: The passphrase, and whether more than one private key is an error. May be `nil`.
 ///   - importKeychain: `nil`. There are no file-based keychains to import into, and the type has no
@@ -43,9 +43,9 @@ internal import SwiftASN1
 ///     the data. The contents of a PKCS #12 container come in this order: identities, other private
 ///     keys, other certificates. May be `nil`. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecUnknownFormat`: the format is not recognized, or it is not the stated one. A damaged
-///     certificate is not recognized. For DER with the stated format `formatPEMSequence`, the
-///     status is `errSecDecode`;
+///   - `errSecUnknownFormat`: the data is in another format than the caller stated; or the format
+///     is not recognized, the caller stated none, and the file name indicates none. A damaged
+///     certificate counts as not recognized;
 ///   - `errSecUnsupportedFormat`: the format or its encryption is not supported, or decryption
 ///     requires more work than the limit documented at ``SecPKCS12Import(_:_:_:)``. The unsupported
 ///     formats are `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`,
@@ -53,15 +53,16 @@ internal import SwiftASN1
 ///     the same for a PEM block whose label names none of the kinds of data that can be imported,
 ///     such as `CERTIFICATE REQUEST`;
 ///   - `errSecDecode`: the data is damaged, contains a key of an unsupported kind, or is not
-///     recognized although the caller stated a format or the file name indicates one;
+///     recognized although the caller stated a format or the file name indicates one; or the caller
+///     stated `formatPEMSequence` and the data is DER;
 ///   - `errSecPassphraseRequired`: the data is PKCS #12 or an encrypted key, and no passphrase was
 ///     passed;
 ///   - `errSecAuthFailed`: the passphrase doesn't decrypt the private key, or the key is damaged;
 ///   - `errSecPkcs12VerifyFailure`: the passphrase doesn't decrypt the PKCS #12 container, or the
 ///     container is damaged;
 ///   - `errSecMultiplePrivKeys`: there is more than one private key, and `importOnlyOne` is set;
-///   - `errSecParam`: the passphrase is neither a string nor data, or it is data that is not UTF-8,
-///     and PKCS #12 or a legacy cipher requires text;
+///   - `errSecParam`: the passphrase is neither a string nor data, or it is data that is not UTF-8
+///     although PKCS #12 or a legacy cipher requires text;
 ///   - `errSecUnimplemented`: a raw symmetric key was requested, or the data is encrypted with a
 ///     legacy cipher and the package was built without its trait `OlderPKCS12`.
 ///

@@ -14,7 +14,8 @@ public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0
 /// ``SecItemExport(_:_:_:_:_:)``.
 ///
 /// The caller owns the objects: it must keep them alive until the call returns, and the call
-/// doesn't release them. In a new value all fields are zero, as in Apple's structure.
+/// doesn't release them. The initializer without arguments sets all fields to zero, as for Apple's
+/// structure.
 @safe
 public struct SecItemImportExportKeyParameters {
     /// ``SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION``. It is not checked.

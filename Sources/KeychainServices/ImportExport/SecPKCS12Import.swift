@@ -25,16 +25,16 @@ internal import KeychainCore
 ///     `kSecAttrLabel`, apply to them, except `kSecClass`, `kSecValueRef`, the `kSecReturn…` keys
 ///     and the keys of import options.
 ///   - items: Receives an array with one dictionary for each private key whose certificate is in
-///     the container: `kSecImportItemIdentity`; `kSecImportItemCertChain`, its certificate followed
+///     the container: `kSecImportItemIdentity`; `kSecImportItemCertChain`, the certificate followed
 ///     by its issuers as far as the container has them, at most 100 certificates;
 ///     `kSecImportItemTrust`, a trust object for the certificate, with all certificates of the
 ///     container, to be passed to ``SecTrustEvaluateWithError(_:_:)``; `kSecImportItemKeyID`, the
-///     SHA-1 of the public key; and `kSecImportItemLabel`, the friendly name in the container or
-///     the summary of the certificate, if there is one. Certificates that are in no chain are in
-///     one additional dictionary, which contains only `kSecImportItemCertChain`. A private key
-///     without a certificate is omitted; ``SecItemImport(_:_:_:_:_:_:_:_:)`` returns it. If the
-///     container has nothing to return, the array is empty. After a failure, the pointer's target
-///     is unchanged.
+///     SHA-1 of the public key; and `kSecImportItemLabel`, the friendly name in the container or,
+///     without one, the summary of the certificate. The label is absent if there is neither.
+///     Certificates that are in no chain are in one additional dictionary, which contains only
+///     `kSecImportItemCertChain`. A private key without a certificate is omitted;
+///     ``SecItemImport(_:_:_:_:_:_:_:_:)`` returns it. If the container has nothing to return, the
+///     array is empty. After a failure, the pointer's target is unchanged.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecAuthFailed`: the passphrase is wrong, or the container is damaged. The two can't be
 ///     distinguished;
@@ -42,10 +42,12 @@ internal import KeychainCore
 ///     contains a damaged certificate or a key of an unsupported kind;
 ///   - `errSecUnsupportedFormat`: the encryption is not supported, or requires too much work. The
 ///     current encryption scheme (PBES2 with AES-CBC, and PBKDF2 or scrypt) is supported. The
-///     legacy ciphers triple DES, RC2 and RC4 are supported for certificates and, if the passphrase
-///     is ASCII of at most 1023 bytes without zero bytes, for RSA keys and keys on NIST curves. The
-///     limits are 10 million rounds for each encrypted part and for the authentication code, 1 GiB
-///     of memory for scrypt, and work equal to 100 million rounds of PBKDF2 in total;
+///     legacy ciphers triple DES, RC2 and RC4 are supported for certificates, if the passphrase has
+///     no zero bytes, and for RSA keys and keys on NIST curves, if the passphrase is also ASCII of
+///     at most 1023 bytes. If certificates that are encrypted with a legacy cipher are damaged, the
+///     status is the same. The limits are 10 million rounds for each encrypted part and for the
+///     authentication code, 1 GiB of memory for scrypt, and work equal to 100 million rounds of
+///     PBKDF2 in total;
 ///   - `errSecParam`: the passphrase is not a string;
 ///   - `errSecUnimplemented`: the contents are encrypted with a legacy cipher, and the package was
 ///     built without its trait `OlderPKCS12`;

@@ -1,5 +1,5 @@
-// ItemReferences: the items that a dictionary refers to, by `kSecClass` or by a reference; the
-// object in `kSecValueRef` and the bytes of `kSecValuePersistentRef`.
+// ItemReferences: the ways in which a dictionary refers to items: the class in `kSecClass`, the
+// object in `kSecValueRef`, and the bytes in `kSecValuePersistentRef`.
 //
 // The bytes of a persistent reference:
 //
@@ -39,7 +39,7 @@ enum ItemKind: Equatable {
         }
     }
 
-    /// Whether such items have the attribute. An identity has the attributes of both halves.
+    /// Whether items of this kind have the attribute. An identity has those of both halves.
     func has(_ attribute: Attribute) -> Bool {
         switch self {
         case .stored(let itemClass): itemClass.has(attribute)
@@ -135,8 +135,8 @@ enum ValueReference {
         }
     }
 
-    /// The attributes by which the items that the object represents are found: type, issuer and
-    /// serial number of a certificate; class, application label, type and size of a key. Other
+    /// The attributes by which a search finds the items that this object represents: type, issuer
+    /// and serial number of a certificate; class, application label, type and size of a key. Other
     /// attributes, such as a key's permitted uses, may differ between object and item.
     var identifyingAttributes: Attributes {
         var attributes: Attributes = [:]

@@ -101,8 +101,8 @@ struct ItemResult {
 
     /// The result of a call for the items that it found or added.
     ///
-    /// - Returns: If there is nothing to return, `nil`, or an empty array if
-    ///   ``RequestDictionary/givesArray`` and not ``RequestDictionary/givesNothing``.
+    /// - Returns: `nil` if there is nothing to return. The result is an empty array instead if
+    ///   ``RequestDictionary/givesArray`` is true and ``RequestDictionary/givesNothing`` is false.
     func object(for items: [FoundItem], of request: RequestDictionary) -> NSObject? {
         if request.givesNothing {
             nil

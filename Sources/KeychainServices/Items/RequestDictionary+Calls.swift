@@ -7,7 +7,7 @@ internal import KeychainCore
 extension RequestDictionary {
     // MARK: - Add
 
-    /// The item of a class that an addition describes.
+    /// The item that an addition describes. Its class is `itemClass`.
     func newItem(of itemClass: ItemClass) throws(KeychainFailure) -> NewItem {
         try checkAdd()
         var item = try newItem(of: itemClass, attributes: attributes)
@@ -123,7 +123,7 @@ extension RequestDictionary {
 
     // MARK: - Query
 
-    /// The items of a class that a search, update or deletion selects.
+    /// The items that a search, update or deletion selects. Their class is `itemClass`.
     func itemQuery(
         of itemClass: ItemClass, for call: ItemCall
     ) throws(KeychainFailure) -> ItemQuery {
@@ -163,8 +163,8 @@ extension RequestDictionary {
         return IdentityQuery(certificate: certificate, key: key)
     }
 
-    /// Checks what a search, update or deletion may contain. The caller of an update still has to
-    /// check the changes and then the reference.
+    /// Checks that a search, update or deletion contains only what is allowed. For an update, the
+    /// caller of this function must then check the changes and, after them, the reference.
     func checkQuery(for call: ItemCall) throws(KeychainFailure) {
         try authentication.check(for: call)
         switch call {
@@ -276,8 +276,8 @@ extension RequestDictionary {
     /// Whether the result is always `nil`.
     ///
     /// Apple's functions handle an identity in `kSecValueRef` as its certificate and its key, one
-    /// after the other, and return a result only if it is a persistent reference alone, without an
-    /// array.
+    /// after the other. They return a result only if nothing but the persistent reference is
+    /// requested, and not as an array.
     var givesNothing: Bool {
         guard case .identity = valueReference else { return false }
         return returns != .persistentRef || givesArray

@@ -73,7 +73,7 @@ extension RequestDictionary {
         retrieval.skipsConstrained = authentication.skips
         let filters = filtersCertificates
         // The limit applies to the filtered items, so the search before the filter has no limit. A
-        // limit of 0 remains, because nothing is found in any case.
+        // limit of 0 is kept, because the search finds nothing anyway.
         if filters { retrieval.limit = retrieval.limit == 0 ? 0 : nil }
         switch try subject(for: .copyMatching) {
         case .stored(let itemClass):
@@ -135,7 +135,8 @@ extension RequestDictionary {
     /// The kind of item that a request other than an update is about.
     ///
     /// - Throws: `param` if the class is missing. If the request identifies its item only by a
-    ///   reference to an object on a token, a failure of the call's checks, or `unimplemented`.
+    ///   reference to an object on a token: the failure of the call's checks or, if they pass,
+    ///   `unimplemented`.
     private func subject(for call: ItemCall) throws(KeychainFailure) -> ItemKind {
         guard let kind else {
             if hasItemList { throw .param("The class is missing.") }

@@ -22,8 +22,8 @@ struct ReturnTypes: OptionSet {
 extension RequestDictionary {
     // MARK: - kSecMatch…
 
-    /// Reads a match key. Those that Apple's data-protection keychain ignores are ignored here too,
-    /// as is any unknown one. Calls that don't allow match keys test ``hasMatchKey`` or
+    /// Reads a match key. The keys that Apple's data-protection keychain ignores are ignored here
+    /// too, and so are unknown keys. Calls that don't allow match keys test ``hasMatchKey`` or
     /// ``hasMatchKeyBesideLimit``.
     mutating func readMatchKey(_ key: String, _ value: DictionaryValue) {
         hasMatchKey = true

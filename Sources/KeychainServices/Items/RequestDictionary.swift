@@ -1,11 +1,10 @@
 // RequestDictionary: the contents of a request dictionary, read in one pass.
 //   (1) Every entry is read once, and is understood, ignored or rejected. The status that is
-//       reported doesn't depend on the order of the entries. In order of precedence: too many
-//       entries (`errSecParam`), an invalid class, an invalid key or value (`errSecParam`), an
+//       reported doesn't depend on the order of the entries. The errors in order of precedence: too
+//       many entries (`errSecParam`), an invalid class, an invalid key or value (`errSecParam`), an
 //       attribute that the class doesn't have (`errSecNoSuchAttr`), something that the call doesn't
 //       allow, something that is not implemented (`errSecUnimplemented`).
-//   (2) Attribute values are converted here. The properties of this type have the types of
-//       KeychainCore.
+//   (2) Attribute values are converted here, to the types of KeychainCore.
 //
 // Keys are classified by length and first letter: four characters are an attribute, `c` is the
 // class, `m` a match key, `r` a return key, `u` a use key, `v` a value. Keys that begin with `f`
@@ -96,7 +95,7 @@ struct RequestDictionary {
     /// - Throws: `param`, `noSuchClass` or `noSuchAttribute`; see (1).
     init(_ dictionary: CFDictionary) throws(KeychainFailure) {
         guard dictionary.count <= Self.entryLimit else {
-            throw .param("More than \(Self.entryLimit) entries.")
+            throw .param("The dictionary has more than \(Self.entryLimit) entries.")
         }
         dictionary.forEachEntry { read($0, $1) }
         try resolveClass()

@@ -17,7 +17,7 @@ internal import KeychainCore
 /// When this function returns `errSecSuccess`, the item is durable. Otherwise nothing was added,
 /// with two exceptions. The outcome is unknown if the connection to a keychain service was lost
 /// (`errSecNotAvailable`), or if the change could not be synchronized to the disk (`errSecIO`,
-/// `errSecDiskFull`). May be called from many threads at once.
+/// `errSecDiskFull`). This function may be called from many threads at once.
 ///
 /// - Parameters:
 ///   - attributes: `kSecClass`, attributes of the class, `kSecValueData` with the secret (0 or more
@@ -31,16 +31,16 @@ internal import KeychainCore
 ///     certificate and a key. One of the two may already exist; in an item list, only the
 ///     certificate may.
 ///
-///     With class key, a key type, `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, and
-///     neither data nor a reference, a key is generated in the keychain's hardware, as by
-///     ``SecKeyCreateRandomKey(_:_:)``.
+///     If the dictionary contains `kSecClassKey`, a key type and `kSecAttrTokenIDSecureEnclave` as
+///     `kSecAttrTokenID`, but neither data nor `kSecValueRef`, a key is generated in the keychain's
+///     hardware, as by ``SecKeyCreateRandomKey(_:_:)``.
 ///
 ///     With `kSecUseItemList`, an array of one or more keys, certificates and identities, either
 ///     all of them are added or none. The class is then optional, and neither data nor
 ///     `kSecValueRef` is allowed. Each attribute applies to all objects whose class has it.
 ///   - result: Receives what the `kSecReturn…` keys request, in the same form as
-///     ``SecItemCopyMatching(_:_:)`` returns for one item, or `nil` if they request nothing. If only
-///     the data is requested and the item has none, receives empty data. For an identity in
+///     ``SecItemCopyMatching(_:_:)`` returns for one item, or `nil` if they request nothing. If
+///     only the data is requested and the item has none, receives empty data. For an identity in
 ///     `kSecValueRef`, the result is the persistent reference if only that is requested, and
 ///     otherwise `nil`. With an item list, receives an array with one result for each object, in
 ///     the order of the list. Unchanged after a failure. May be `nil`.
@@ -48,15 +48,15 @@ internal import KeychainCore
 ///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or two
 ///     items of the item list have the same primary key;
 ///   - `errSecInteractionNotAllowed`: the protection class is locked, or the keychain hasn't been
-///     unlocked since it was opened, retry after unlocking; or an application password is required
-///     and the request forbids prompting for one;
+///     unlocked since it was opened (in both cases, retry after unlocking); or an application
+///     password is required and the request forbids prompting for one;
 ///   - `errSecAuthFailed`: the protection class or access control requires a passcode and none is
-///     set, or it requires an application password and none was provided, or the context is
-///     invalid;
+///     set, or the access control requires an application password and none was provided, or the
+///     context is invalid;
 ///   - `errSecUserCanceled`: the user canceled the prompt for an application password;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
-///   - `errSecUnimplemented`: a hardware key was requested, and there is no such hardware, or the
+///   - `errSecUnimplemented`: a hardware key was requested, but there is no such hardware or the
 ///     key's type is not implemented;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
 ///     used or changed.
@@ -101,8 +101,8 @@ public func SecItemAdd(
 ///   - result: Receives, for each item: data, if only `kSecReturnData` or only
 ///     `kSecReturnPersistentRef` is set; the key, certificate or identity, if only `kSecReturnRef`
 ///     is set; a dictionary, if `kSecReturnAttributes` or more than one key is set; `nil`, if
-///     nothing is requested, the item has no data, or the item has no object. The attributes
-///     include those of the primary key that are not set, with empty values, except
+///     nothing is requested, or if only the data or only the object is requested and the item has
+///     none. Attributes of the primary key that are not set are included with empty values, except
 ///     `kSecAttrSyncViewHint` and `kSecAttrTokenID`. With a limit other than one, receives an array
 ///     of these, without the `nil`s.
 ///
@@ -111,10 +111,10 @@ public func SecItemAdd(
 ///     `nil`.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches. The result is never an empty array instead;
-///   - `errSecInteractionNotAllowed`: before reaching the limit, the search found a locked item
-///     that may match. Other matching items are then not returned either. Whether the locked item
-///     is the wanted one can't be determined, so never delete items because of this error. Or user
-///     interaction is required and not allowed or not possible;
+///   - `errSecInteractionNotAllowed`: user interaction is required, but is not allowed or not
+///     possible; or, before reaching the limit, the search found a locked item that may match. In
+///     that case, other matching items are not returned either. Whether the locked item is the
+///     wanted one can't be determined, so never delete items because of this error;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
 ///   - `errSecDecode`: no item matches, and items that may match are damaged, were set aside as
@@ -168,8 +168,9 @@ public func SecItemCopyMatching(
 ///   - `errSecDuplicateItem`: an item would get the primary key of another item;
 ///   - `errSecNoSuchAttr`: the class doesn't have an attribute in the query or the changes, or the
 ///     changes contain another string key that is not `kSecValueData`;
-///   - `errSecInteractionNotAllowed`: an item that may match is locked, retry after unlocking; or
-///     user interaction is required, as for reading the data, and not allowed or not possible;
+///   - `errSecInteractionNotAllowed`: an item that may match is locked (retry after unlocking); or
+///     user interaction is required, under the same conditions as for reading the data, but is not
+///     allowed or not possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
 ///   - `errSecDecode`: the secret of a matching item is damaged, or no item matches and items that
@@ -180,7 +181,7 @@ public func SecItemCopyMatching(
 ///   - -26276, an internal error: the persistent reference is to an identity;
 ///   - `errSecDataNotAvailable`: as for ``SecItemCopyMatching(_:_:)``;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
-///     used or changed; or, for `errSecNotAvailable`, one of the other reasons that it has for
+///     used or changed. `errSecNotAvailable` can also have the other causes that are listed at
 ///     ``SecItemCopyMatching(_:_:)``.
 ///
 /// It corresponds to the function of the same name in Apple's Security framework.
@@ -203,20 +204,21 @@ public func SecItemUpdate(
 ///
 /// Locked items can be deleted after the first unlock if the query selects only local items, by
 /// attributes that can be compared without unlocking, such as those of the primary key. An identity
-/// is deleted with its key, unless the key belongs to another certificate too; neither may be
-/// locked. A dictionary that contains only the class deletes all items of the class in the caller's
-/// groups, except synchronizable items. Programs without entitlements share an access group. If the
-/// query of such a program identifies no particular items, as described at ``SecItemUpdate(_:_:)``,
-/// only the items that were stored by a program of the same name are deleted. Which program stored
-/// a locked item is not known, so if there is a locked item in the class, the call fails.
+/// is deleted with its key, unless the key belongs to another certificate too; neither the
+/// certificate nor the key may be locked. A dictionary that contains only the class deletes all
+/// items of the class in the caller's groups, except synchronizable items. Programs without
+/// entitlements share an access group. If the query of such a program identifies no particular
+/// items, as described at ``SecItemUpdate(_:_:)``, only the items that were stored by a program of
+/// the same name are deleted. Which program stored a locked item is not known, so such a deletion
+/// fails if it finds a locked item.
 ///
 /// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, but without any `kSecMatch…` key other
 ///   than `kSecMatchLimit` with the value `kSecMatchLimitAll`. A persistent reference may be
 ///   combined with attributes.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches;
-///   - `errSecInteractionNotAllowed`: it is not known whether a locked item matches, or the locked
-///     item can't be deleted;
+///   - `errSecInteractionNotAllowed`: it is not known whether a locked item matches, or a matching
+///     item is locked and can't be deleted;
 ///   - `errSecDecode`: no identity matches, and a certificate or key that may be part of one is
 ///     damaged;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;

@@ -1,7 +1,7 @@
 // KeyParameters: typed access to the dictionaries of parameters from which keys are created, the
 // types and classes of keys, and the conversion of the key module's failures.
 //   (1) Type and size are read from the top level. Everything else may also be in the dictionary of
-//       one half, which takes precedence.
+//       the private or the public key, which takes precedence.
 //   (2) Numbers may be passed as decimal strings.
 //   (3) A malformed parameter is an error, and not ignored, if it determines the protection of a
 //       new key.
@@ -41,7 +41,7 @@ package struct KeyType: Sendable {
     }
 }
 
-/// The half of a key pair.
+/// One half of a key pair.
 package enum KeyClass: Sendable {
     case publicKey
     case privateKey
@@ -134,7 +134,7 @@ struct KeyParameters {
     }
 
     /// The value of a boolean entry, or `nil` if it is missing or neither a boolean nor a number. A
-    /// number, also as a decimal string, counts as true unless it is 0.
+    /// number, which may be passed as a decimal string, counts as true unless it is 0.
     func flag(_ name: CFString) -> Bool? {
         guard case .number(let number) = number(name) else { return nil }
         return number != 0
@@ -164,8 +164,8 @@ struct KeyParameters {
     /// Checks the parameters that determine a key's protection. If they were ignored, the key would
     /// have less protection than was requested.
     ///
-    /// - Throws: `param` if the value for a half is not a dictionary, or an access control has
-    ///   another type.
+    /// - Throws: `param` if `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs` is not a dictionary, or
+    ///   an access control is not a ``SecAccessControl``.
     func checkReadable() throws(KeychainFailure) {
         for half in [kSecPrivateKeyAttrs, kSecPublicKeyAttrs] {
             switch self[half] {

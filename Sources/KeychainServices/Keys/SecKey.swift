@@ -16,8 +16,8 @@ package import KeychainCore
 /// A private or public key.
 ///
 /// Create one with ``SecKeyCreateRandomKey(_:_:)`` or ``SecKeyCreateWithData(_:_:_:)``, or find one
-/// in the keychain with `kSecReturnRef`. It may be used from many threads at once. It corresponds
-/// to `SecKeyRef`; equality is by content.
+/// in the keychain with `kSecReturnRef`. A key may be used from many threads at once. This class
+/// corresponds to `SecKeyRef`; equality is by content.
 public final class SecKey: NSObject, Sendable {
     /// The key's numbers (for RSA, the modulus and the exponents), or the hardware key that holds
     /// them.

@@ -3,8 +3,8 @@
 #if !canImport(Darwin)
 
 extension SecKeyAlgorithm {
-    /// RSA encryption without padding. The caller has padded the number, which must be below the
-    /// modulus.
+    /// RSA encryption without padding. The input is a number that the caller has already padded. It
+    /// must be below the modulus.
     public static let rsaEncryptionRaw = SecKeyAlgorithm(name: "algid:encrypt:RSA:raw")
 
     /// RSA with PKCS #1 v1.5 padding. The message must be at least 11 bytes shorter than the block.

@@ -3,8 +3,8 @@
 #if !canImport(Darwin)
 
 extension SecKeyAlgorithm {
-    /// RSA signature without padding. The caller has padded the number, which must be below the
-    /// modulus.
+    /// RSA signature without padding. The input is a number that the caller has already padded. It
+    /// must be below the modulus.
     public static let rsaSignatureRaw = SecKeyAlgorithm(name: "algid:sign:RSA:raw")
 
     /// RSA signature with PKCS #1 v1.5 padding. The caller passes the DigestInfo.
@@ -91,7 +91,7 @@ extension SecKeyAlgorithm {
     public static let rsaSignatureMessagePSSSHA512 = SecKeyAlgorithm(
         name: "algid:sign:RSA:message-PSS:SHA512:SHA512:64")
 
-    /// ECDSA signature of a digest of any size, encoded as r ‖ s, each of the curve's size.
+    /// ECDSA signature of a digest of any size, encoded as r ‖ s, both padded to the curve's size.
     public static let ecdsaSignatureRFC4754 = SecKeyAlgorithm(name: "algid:sign:ECDSA:RFC4754")
 
     /// ECDSA signature of a digest of any size, encoded as DER.
@@ -138,51 +138,57 @@ extension SecKeyAlgorithm {
     public static let ecdsaSignatureMessageX962SHA512 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:message-X962:SHA512")
 
-    /// ECDSA signature of a digest of any size, encoded as r ‖ s, each of the curve's size.
+    /// ECDSA signature of a digest of any size, encoded as r ‖ s, both padded to the curve's size.
     public static let ecdsaSignatureDigestRFC4754 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:digest-RFC4754")
 
-    /// ECDSA signature of a SHA-1 digest (20 bytes), encoded as r ‖ s, each of the curve's size.
+    /// ECDSA signature of a SHA-1 digest (20 bytes), encoded as r ‖ s, both padded to the curve's
+    /// size.
     public static let ecdsaSignatureDigestRFC4754SHA1 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:digest-RFC4754:SHA1")
 
-    /// ECDSA signature of a SHA-224 digest (28 bytes), encoded as r ‖ s, each of the curve's size.
+    /// ECDSA signature of a SHA-224 digest (28 bytes), encoded as r ‖ s, both padded to the curve's
+    /// size.
     public static let ecdsaSignatureDigestRFC4754SHA224 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:digest-RFC4754:SHA224")
 
-    /// ECDSA signature of a SHA-256 digest (32 bytes), encoded as r ‖ s, each of the curve's size.
+    /// ECDSA signature of a SHA-256 digest (32 bytes), encoded as r ‖ s, both padded to the curve's
+    /// size.
     public static let ecdsaSignatureDigestRFC4754SHA256 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:digest-RFC4754:SHA256")
 
-    /// ECDSA signature of a SHA-384 digest (48 bytes), encoded as r ‖ s, each of the curve's size.
+    /// ECDSA signature of a SHA-384 digest (48 bytes), encoded as r ‖ s, both padded to the curve's
+    /// size.
     public static let ecdsaSignatureDigestRFC4754SHA384 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:digest-RFC4754:SHA384")
 
-    /// ECDSA signature of a SHA-512 digest (64 bytes), encoded as r ‖ s, each of the curve's size.
+    /// ECDSA signature of a SHA-512 digest (64 bytes), encoded as r ‖ s, both padded to the curve's
+    /// size.
     public static let ecdsaSignatureDigestRFC4754SHA512 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:digest-RFC4754:SHA512")
 
-    /// ECDSA signature of a message hashed with SHA-1, encoded as r ‖ s, each of the curve's size.
+    /// ECDSA signature of a message hashed with SHA-1, encoded as r ‖ s, both padded to the curve's
+    /// size.
     public static let ecdsaSignatureMessageRFC4754SHA1 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:message-RFC4754:SHA1")
 
-    /// ECDSA signature of a message hashed with SHA-224, encoded as r ‖ s, each of the curve's
-    /// size.
+    /// ECDSA signature of a message hashed with SHA-224, encoded as r ‖ s, both padded to the
+    /// curve's size.
     public static let ecdsaSignatureMessageRFC4754SHA224 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:message-RFC4754:SHA224")
 
-    /// ECDSA signature of a message hashed with SHA-256, encoded as r ‖ s, each of the curve's
-    /// size.
+    /// ECDSA signature of a message hashed with SHA-256, encoded as r ‖ s, both padded to the
+    /// curve's size.
     public static let ecdsaSignatureMessageRFC4754SHA256 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:message-RFC4754:SHA256")
 
-    /// ECDSA signature of a message hashed with SHA-384, encoded as r ‖ s, each of the curve's
-    /// size.
+    /// ECDSA signature of a message hashed with SHA-384, encoded as r ‖ s, both padded to the
+    /// curve's size.
     public static let ecdsaSignatureMessageRFC4754SHA384 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:message-RFC4754:SHA384")
 
-    /// ECDSA signature of a message hashed with SHA-512, encoded as r ‖ s, each of the curve's
-    /// size.
+    /// ECDSA signature of a message hashed with SHA-512, encoded as r ‖ s, both padded to the
+    /// curve's size.
     public static let ecdsaSignatureMessageRFC4754SHA512 = SecKeyAlgorithm(
         name: "algid:sign:ECDSA:message-RFC4754:SHA512")
 

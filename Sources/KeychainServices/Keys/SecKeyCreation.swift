@@ -25,7 +25,7 @@ internal import KeychainCore
 /// With `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, the private key is generated in
 /// the keychain's hardware, a TPM 2.0, and never leaves it. It is stored unless
 /// `kSecAttrIsPermanent` is false. Its `kSecAttrAccessControl` determines how it can be used. If
-/// this doesn't contain ``SecAccessControlCreateFlags/privateKeyUsage``, the key is created but
+/// the access control lacks ``SecAccessControlCreateFlags/privateKeyUsage``, the key is created but
 /// can't be used. Without an access control, `kSecAttrAccessible` determines when it can be used.
 ///
 /// - Parameters:
@@ -41,8 +41,8 @@ internal import KeychainCore
 ///       `kSecAttrAccessControl` is not a ``SecAccessControl``; or a hardware key is to be
 ///       synchronizable;
 ///     - `errSecUnimplemented`: the type is not implemented; or `kSecAttrTokenID` requests a
-///       hardware key and there is no such hardware, or names another token. Without
-///       `kSecAttrTokenID`, a software key is generated;
+///       hardware key but there is no such hardware, or `kSecAttrTokenID` names another token.
+///       Without `kSecAttrTokenID`, a software key is generated;
 ///     - for a hardware key, any code of ``SecItemCopyMatching(_:_:)``;
 ///     - any code of ``SecItemAdd(_:_:)``, if a key could not be stored;
 ///     - -26276, an internal error: the key could not be generated.
@@ -95,9 +95,9 @@ public func SecKeyGeneratePair(
 /// Creates a key from its external representation.
 ///
 /// - Parameters:
-///   - keyData: PKCS #1 for RSA keys of at least 1024 bits, also PKCS #8 (private) and
-///     SubjectPublicKeyInfo (public); 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖ K for private keys on
-///     P-256, P-384 and P-521; 32 bytes for Ed25519 and X25519.
+///   - keyData: For RSA keys of at least 1024 bits: PKCS #1, PKCS #8 (private) or
+///     SubjectPublicKeyInfo (public). On P-256, P-384 and P-521: 04 ‖ X ‖ Y for public and
+///     04 ‖ X ‖ Y ‖ K for private keys. For Ed25519 and X25519: 32 bytes.
 ///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`. The size is derived from the data.
 ///     Other attributes are kept for ``SecKeyCopyAttributes(_:)`` and for storing the key later;
 ///     this function stores nothing.

@@ -75,12 +75,14 @@ public func SecKeyRawVerify(
 ///   - key: A public key.
 ///   - padding: None, ``SecPadding/PKCS1`` or ``SecPadding/OAEP``.
 ///   - plainText: The message.
-///   - plainTextLen: The size of the message in bytes. It must be at least 11 bytes shorter than
-///     the block with ``SecPadding/PKCS1``, and 42 with ``SecPadding/OAEP``.
+///   - plainTextLen: The size of the message in bytes. The message must be shorter than the block:
+///     by at least 11 bytes with ``SecPadding/PKCS1``, by at least 42 bytes with
+///     ``SecPadding/OAEP``.
 ///   - cipherText: Receives the block.
 ///   - cipherTextLen: The size of the buffer in bytes. Receives the size of the block.
 /// - Returns: `errSecSuccess`, or `errSecParam` if the key is private or doesn't support the
-///   padding, the message is too long or the buffer is too small. Nothing is written then.
+///   padding, the message is too long or the buffer is too small. After an error, nothing is
+///   written.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateEncryptedData")
@@ -103,16 +105,17 @@ public func SecKeyEncrypt(
 ///
 /// - Parameters:
 ///   - key: A private key.
-///   - padding: As for ``SecKeyEncrypt(_:_:_:_:_:_:)``. Without padding, leading zeros are removed
-///     from the result.
+///   - padding: As for ``SecKeyEncrypt(_:_:_:_:_:_:)``. Without padding, leading zero bytes are
+///     removed from the result.
 ///   - cipherText: The block.
 ///   - cipherTextLen: The size of the block in bytes.
 ///   - plainText: Receives the message.
 ///   - plainTextLen: The size of the buffer in bytes. Receives the size of the message.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, if it is
-///   public and there is padding, if the block can't be decrypted with it, or if the buffer is too
-///   small. Nothing is written then. Without padding or with ``SecPadding/PKCS1``, it is not always
-///   detected that a block was encrypted to another key or was changed.
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, if the key
+///   is public and there is padding, if the block can't be decrypted with the key, or if the buffer
+///   is too small. After an error, nothing is written. Without padding or with
+///   ``SecPadding/PKCS1``, a block that was encrypted to another key or was changed is not always
+///   detected.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateDecryptedData")

@@ -53,7 +53,7 @@ public struct SecPadding: OptionSet, Sendable {
     public static let PKCS1SHA512 = SecPadding(rawValue: 0x8006)
 }
 
-/// The keys of the parameters of ``SecKeyCopyKeyExchangeResult(_:_:_:_:_:)``.
+/// The dictionary keys for the parameters of ``SecKeyCopyKeyExchangeResult(_:_:_:_:_:)``.
 public struct SecKeyKeyExchangeParameter: RawRepresentable, Hashable, Sendable {
     private let name: String
 

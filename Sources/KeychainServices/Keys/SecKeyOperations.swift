@@ -19,7 +19,7 @@ internal import KeychainCore
 ///   - dataToSign: The message, or a digest of the size that the algorithm requires.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
 ///     unchanged. `errSecParam`: the key is public or doesn't support the algorithm, or a size is
-///     wrong; `errSecUnimplemented`: the algorithm is not implemented. For a hardware key also the
+///     wrong; `errSecUnimplemented`: the algorithm is not implemented. For a hardware key, also the
 ///     errors of ``SecItemCopyMatching(_:_:)`` for data under the same access control;
 ///     `errSecAuthFailed` if the access control lacks
 ///     ``SecAccessControlCreateFlags/privateKeyUsage``; `errSecDecode` if the key belongs to other
@@ -147,8 +147,8 @@ public func SecKeyCopyKeyExchangeResult(
 ///   - operation: The operation.
 ///   - algorithm: The algorithm.
 /// - Returns: Whether it is supported. As on Apple platforms, the result is `true` for verifying
-///   with a private RSA key, because its public key can. It is also `true` for decrypting with a
-///   public RSA key and an algorithm without AES-GCM, although that works only with
+///   with a private RSA key, because its public key can verify. It is also `true` for decrypting
+///   with a public RSA key and an algorithm without AES-GCM, although that works only with
 ///   ``SecKeyAlgorithm/rsaEncryptionRaw``.
 ///
 /// It corresponds to Apple's function of the same name.

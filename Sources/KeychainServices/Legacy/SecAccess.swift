@@ -30,10 +30,10 @@ extension SecTrustedApplication: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.trustedApplication
 }
 
-/// Returns the type identifier of access objects, which no object has.
+/// Returns the type identifier of access objects. No object has this type.
 public func SecAccessGetTypeID() -> CFTypeID { CoreFoundationType.access.rawValue }
 
-/// Returns the type identifier of trusted applications, which no object has.
+/// Returns the type identifier of trusted applications. No object has this type.
 public func SecTrustedApplicationGetTypeID() -> CFTypeID {
     CoreFoundationType.trustedApplication.rawValue
 }

@@ -51,10 +51,10 @@ public enum SecPreferencesDomain: Int32, Sendable {
     case dynamic = 3
 }
 
-/// Returns the type identifier of file-based keychains, which no object has.
+/// Returns the type identifier of file-based keychains. No object has this type.
 public func SecKeychainGetTypeID() -> CFTypeID { CoreFoundationType.keychain.rawValue }
 
-/// Returns the type identifier of items of file-based keychains, which no object has.
+/// Returns the type identifier of items of file-based keychains. No object has this type.
 public func SecKeychainItemGetTypeID() -> CFTypeID { CoreFoundationType.keychainItem.rawValue }
 
 /// Not implemented: creates a file-based keychain.

@@ -38,7 +38,8 @@ extension SecPolicy {
     }
 
     /// The requirement of the policy that an intermediate certificate authority doesn't meet, or
-    /// `nil`. If its certificate has an extended key usage, that must allow the policy's purpose.
+    /// `nil`. If its certificate has an extended key usage, this usage must allow the policy's
+    /// purpose.
     ///
     /// Apple checks only the certificate itself. But some intermediates of the system's certificate
     /// authorities are, for example, only for email. They are not audited like those for servers,

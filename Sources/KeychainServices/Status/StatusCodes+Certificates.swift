@@ -143,7 +143,7 @@ public let errSecCertificatePolicyNotAllowed: OSStatus = -67899
 public let errSecCertificateNameNotAllowed: OSStatus = -67900
 /// The validity period of the certificate is too long.
 public let errSecCertificateValidityPeriodTooLong: OSStatus = -67901
-/// The certificate is that of a certificate authority, but an end-entity certificate was expected.
+/// The certificate belongs to a certificate authority, but an end-entity certificate was expected.
 public let errSecCertificateIsCA: OSStatus = -67902
 /// The certificate holds the same extension twice.
 public let errSecCertificateDuplicateExtension: OSStatus = -67903

@@ -87,7 +87,7 @@ public let errSecPrivilegeNotGranted: OSStatus = -67705
 public let errSecInvalidScope: OSStatus = -67706
 /// The check of calling modules is configured already.
 public let errSecPVCAlreadyConfigured: OSStatus = -67707
-/// The configuration of the check of calling modules is not valid.
+/// The check of calling modules is not configured correctly.
 public let errSecInvalidPVC: OSStatus = -67708
 /// The elective module manager could not be loaded.
 public let errSecEMMLoadFailed: OSStatus = -67709

@@ -21,7 +21,7 @@ public let errSecOpWr: OSStatus = -49
 public let errSecParam: OSStatus = -50
 /// The permissions of the file do not allow writing.
 public let errSecWrPerm: OSStatus = -61
-/// There is not enough memory. Try again when there is more.
+/// There is not enough memory. Try again when more memory is free.
 public let errSecAllocate: OSStatus = -108
 /// The user canceled the operation. Ask again only when the user starts the action again.
 public let errSecUserCanceled: OSStatus = -128
@@ -130,8 +130,8 @@ public let errSecInDarkWake: OSStatus = -25320
 public let errSecNotSigner: OSStatus = -26267
 /// The stored or supplied data is damaged or has another format. Nothing was deleted.
 public let errSecDecode: OSStatus = -26275
-/// The process lacks an entitlement for this operation. Name only access groups that its
-/// entitlements list.
+/// The process lacks an entitlement for this operation. Name only access groups that are listed in
+/// its entitlements.
 public let errSecMissingEntitlement: OSStatus = -34018
 /// This kind of process may not use this part of the interface.
 public let errSecRestrictedAPI: OSStatus = -34020

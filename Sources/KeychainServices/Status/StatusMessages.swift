@@ -30,7 +30,7 @@ package enum StatusMessages {
         -50 A parameter is missing or not valid. Check the keys and the types of the values that \
         were passed.
         -61 The permissions of the file do not allow writing.
-        -108 There is not enough memory. Try again when there is more.
+        -108 There is not enough memory. Try again when more memory is free.
         -128 The user canceled the operation. Ask again only when the user starts the action \
         again.
         -909 The request is malformed or not allowed in the present state.
@@ -88,7 +88,7 @@ package enum StatusMessages {
         -26267 The data or certificate was not signed with the key of this certificate.
         -26275 The stored or supplied data is damaged or has another format. Nothing was deleted.
         -34018 The process lacks an entitlement for this operation. Name only access groups that \
-        its entitlements list.
+        are listed in its entitlements.
         -34020 This kind of process may not use this part of the interface.
         -26276 An internal error occurred in the keychain.
         -67585 The service that would carry out the operation is not available.
@@ -250,7 +250,7 @@ package enum StatusMessages {
         -67899 The certificate does not permit the requested policy.
         -67900 A name in the certificate is outside the permitted names.
         -67901 The validity period of the certificate is too long.
-        -67902 The certificate is that of a certificate authority, but an end-entity certificate \
+        -67902 The certificate belongs to a certificate authority, but an end-entity certificate \
         was expected.
         -67903 The certificate holds the same extension twice.
         -67904 The certificate lacks a required qualified certificate statement.
@@ -315,7 +315,7 @@ package enum StatusMessages {
         -67705 The privilege was not granted.
         -67706 The scope is not valid.
         -67707 The check of calling modules is configured already.
-        -67708 The configuration of the check of calling modules is not valid.
+        -67708 The check of calling modules is not configured correctly.
         -67709 The elective module manager could not be loaded.
         -67710 The elective module manager could not be unloaded.
         -67711 The add-in module could not be loaded.

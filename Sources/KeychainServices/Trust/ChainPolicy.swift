@@ -1,10 +1,10 @@
 // ChainPolicy: the requirements that a chain of certificates must meet to be trusted.
 //   (1) X509 verifies signatures and searches for chains. Every chain it finds is checked here
 //       before it is accepted.
-//   (2) Each rejection for a requirement is kept with its status code, because X509 keeps only
-//       texts.
-//   (3) Weak algorithms and keys are rejected. The limits are those of Apple's policies, but
-//       every policy rejects RSA keys of less than 2048 bits.
+//   (2) If a chain doesn't meet a requirement, the failure is recorded here with its status code,
+//       because X509 keeps only a text.
+//   (3) Weak algorithms and keys are rejected. The limits are those of Apple's policies, except
+//       that every policy here rejects RSA keys of less than 2048 bits.
 
 #if !canImport(Darwin)
 
@@ -33,9 +33,9 @@ struct ChainPolicy: VerifierPolicy {
         RFC5280Policy().verifyingCriticalExtensions + [
             // The policies check these two.
             .extendedKeyUsage, .subjectAlternativeName,
-            // Certificate policies matter only if the caller requires some, which this API doesn't
-            // support. A certificate can also require some, by the policy constraints extension,
-            // which therefore stays unhandled.
+            // Certificate policies matter only if a caller or a certificate requires some. With
+            // this API, a caller can't. A certificate can, with the policy constraints extension,
+            // so that extension is not in this list.
             .certificatePolicies,
         ]
 
@@ -61,8 +61,8 @@ struct ChainPolicy: VerifierPolicy {
             ?? validityFailure(of: [leaf]) ?? weaknessFailure(of: [leaf])
     }
 
-    /// The requirements of the policies for the leaf, and for the certificate authorities between
-    /// it and the anchor.
+    /// The reason why the leaf, or a certificate authority between it and the anchor, doesn't meet
+    /// the requirements of the policies, or `nil`.
     private func demandFailure(of chain: [SecCertificate]) -> TrustFailure? {
         for policy in policies {
             if let failure = chain.first.flatMap({ policy.failure(of: $0) }) { return failure }
@@ -102,7 +102,7 @@ struct ChainPolicy: VerifierPolicy {
     }
 
     private func ruleFailure(of chain: UnverifiedCertificateChain) -> TrustFailure? {
-        // If the leaf is an anchor itself, there is no issuer whose rules could be checked.
+        // If the leaf is an anchor itself, there is no issuer to which the rules could apply.
         guard chain.count > 1 else { return nil }
         let rules = RFC5280Policy(fixedExpiryValidationTime: date)
         guard case .failsToMeetPolicy(let reason) = rules.chainMeetsPolicyRequirements(chain: chain)
@@ -153,8 +153,8 @@ extension SecCertificate {
 }
 
 extension CertificateStructure.Extension {
-    /// Whether the value has the outer type of the extensions that are checked: a BIT STRING for
-    /// the key usage, a SEQUENCE for all others.
+    /// Whether the value's outermost ASN.1 type is the right one: BIT STRING for the key usage,
+    /// SEQUENCE for all other extensions that are checked.
     fileprivate var isReadable: Bool {
         let kind: ASN1Identifier = identifier == .keyUsage ? .bitString : .sequence
         return (try? DER.parse(value))?.identifier == kind
@@ -186,7 +186,7 @@ extension ChainPolicy {
             if let bitCount = certificate.modulusBitCount, bitCount < 2048 {
                 return TrustFailure(
                     status: errSecUnsupportedKeySize,
-                    reason: "\(certificate.nameForPeople) has an RSA key of \(bitCount) bits only.",
+                    reason: "\(certificate.nameForPeople) has an RSA key of only \(bitCount) bits.",
                     isFatal: true)
             }
         }

@@ -13,7 +13,7 @@ public import Foundation
 ///   - anchorCertificates: The anchor certificates. Each is trusted without a chain. If the array
 ///     is empty, nothing is trusted. `nil` restores the system's anchors.
 /// - Returns: ``errSecSuccess``, or ``errSecParam`` if an object in the array is not a certificate;
-///   nothing is changed then.
+///   in that case nothing is changed.
 ///
 /// To trust the system's anchors too, call ``SecTrustSetAnchorCertificatesOnly(_:_:)`` with `false`
 /// afterwards.
@@ -77,7 +77,7 @@ public func SecTrustCopyCustomAnchorCertificates(
 ///   - trust: The evaluation.
 ///   - policies: A ``SecPolicy``, or an array of policies that must all be satisfied.
 /// - Returns: ``errSecSuccess``, or ``errSecParam`` if there is no policy, or an object is not a
-///   policy; nothing is changed then.
+///   policy; in that case nothing is changed.
 ///
 /// It corresponds to Apple's function of the same name.
 @discardableResult

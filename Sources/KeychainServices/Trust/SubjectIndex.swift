@@ -1,8 +1,8 @@
 // SubjectIndex: finds certificates by their subject, as needed by the search for issuers.
 //   (1) X509 parses a certificate only when it is requested, not the system's whole bundle.
-//   (2) The number of candidates per search is limited. Certificate authorities that certify each
-//       other form more chains than can be tried, and an attacker who sends a chain can create such
-//       authorities.
+//   (2) The number of candidate issuers per search is limited. Certificate authorities that certify
+//       each other form more chains than can be tried, and an attacker who sends a chain can create
+//       such authorities.
 
 #if !canImport(Darwin)
 
@@ -37,7 +37,7 @@ struct SubjectIndex: Hashable, Sendable {
     }
 }
 
-/// The number of candidates that a search may still examine.
+/// The number of candidate issuers that a search may still examine.
 final class SearchBudget: Sendable {
     private let state: Mutex<(left: Int, wasTooSmall: Bool)>
 

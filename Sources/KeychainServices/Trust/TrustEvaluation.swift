@@ -1,10 +1,10 @@
 // TrustEvaluation: evaluates whether a certificate is trusted.
 //   (1) The only I/O is reading the system's roots. No certificate is fetched, and no server is
 //       contacted to check revocation.
-//   (2) An evaluation runs on the thread that started it, and waits for no other thread except one
-//       that is reading the system's roots: `runOnCallingThread` runs asynchronous code to
-//       completion on the calling thread. So it also finishes if the caller occupies the last
-//       thread of Swift's pool. Waiting on a semaphore for a task in the pool would deadlock.
+//   (2) An evaluation runs on the thread that started it: `runOnCallingThread` runs asynchronous
+//       code to completion on the calling thread. The evaluation waits for another thread only
+//       while that thread reads the system's roots. So it finishes even if the caller occupies the
+//       last thread of Swift's pool. Waiting on a semaphore for a task in the pool would deadlock.
 //   (3) The asynchronous code must not wait for another executor, such as an actor.
 
 #if !canImport(Darwin)
@@ -33,9 +33,9 @@ struct TrustEvaluation: Sendable {
     var policies: [SecPolicy]
     var date: Date
 
-    /// The maximum number of candidates that a search examines. It applies to the search for a
-    /// chain, and separately to the search for the end of an incomplete chain. Real chains require
-    /// about a dozen.
+    /// The maximum number of candidate issuers that a search examines. It applies to the search for
+    /// a chain to an anchor and, separately, to the search that follows the chain from the leaf as
+    /// far as possible when there is no chain to an anchor. Real chains require about a dozen.
     static let candidateLimit = 1000
 
     /// Runs the evaluation.
@@ -114,8 +114,8 @@ struct TrustEvaluation: Sendable {
             } else if let anchor = chain.dropFirst().first(where: { anchors.contains($0) }) {
                 "\(anchor.nameForPeople) is trusted, but no valid chain leads to it."
             } else {
-                "\(end) is the last one of the chain, and is not signed by a trusted certificate "
-                    + "authority."
+                "\(end) is the last certificate of the chain, and is not signed by a trusted "
+                    + "certificate authority."
             }
         return TrustOutcome(
             chain: chain, failure: TrustFailure(status: errSecNotTrusted, reason: reason))

@@ -22,8 +22,8 @@ extension PlatformHardware {
         #endif
     }
 
-    /// The variables that this program set itself. Programs that are started with the caller's
-    /// environment should not inherit them.
+    /// The environment variables that this program set itself. Programs that it starts should not
+    /// inherit them.
     package static var ownVariables: [String] {
         isSilenced.load(ordering: .relaxed) ? [logVariable] : []
     }

@@ -25,8 +25,8 @@ final class TSSConnection: @unchecked Sendable {
         var way: OpaquePointer?
         // SAFETY: both calls set the pointer that they are given, or fail. `initialize` checks the
         // ABI version only if that argument isn't `nil`.
-        // The library opens the device or a socket, and keeps it open, so it must not get the
-        // number of a standard stream that is closed.
+        // The library opens the device or a socket, and keeps it open. Its file descriptor must not
+        // have the number of a standard stream that is closed.
         let opened = StandardStreams.withoutFreeNumbers {
             unsafe library.openWay(configuration, &way)
         }

@@ -43,8 +43,8 @@ enum BackupText {
         }
         if restoration.keptCount > 0 {
             lines.append(
-                "\(counted(restoration.keptCount, "item")) unchanged: the keychain has the same "
-                    + "version or a newer one, or one that this machine can't replace."
+                "\(counted(restoration.keptCount, "item")) unchanged: the keychain's version is "
+                    + "the same or newer, or can't be replaced on this machine."
             )
         }
         if lines.isEmpty { lines.append("The backup has nothing to restore.") }
@@ -75,7 +75,8 @@ enum BackupText {
         case .otherMachine:
             "this-device-only, but the backup or the keychain is from another machine"
         case .applicationPassword: "its application password works only in its own keychain"
-        case .passcodeNeeded: "requires the passcode, but none is set"
+        case .passcodeNeeded:
+            "requires presence or the passcode, but neither a passcode nor a credential is set"
         case .damaged: "damaged"
         }
     }

@@ -17,10 +17,10 @@ struct DeviceKeyCommand: ParsableCommand {
             abstract: "Seals the device key with the machine's TPM.",
             discussion: """
                 The keychain then opens only on this machine, and every process that opens it \
-                needs the TPM. All keys are replaced, as by `keychainctl rotate`: an earlier copy \
-                of the folder still opens the items in it, but nothing stored later. If the TPM \
-                breaks or is cleared, the keychain is lost. To make a copy that doesn't need the \
-                TPM, first run `keychainctl device-key unseal`.
+                needs the TPM. All keys are replaced, as by `keychainctl rotate`: with an earlier \
+                copy of the folder, the items in that copy can still be opened, but nothing stored \
+                later. If the TPM breaks or is cleared, the keychain is lost. To make a copy that \
+                doesn't need the TPM, first run `keychainctl device-key unseal`.
                 """)
 
         @Flag(help: "Confirms without asking that the keychain will depend on the TPM.")
@@ -66,7 +66,7 @@ struct DeviceKeyCommand: ParsableCommand {
             guard try files.engine.deviceKeyProtection() == .hardware else {
                 throw ControlFailure(
                     .notFound,
-                    "The device key is not sealed: it is already in its file.")
+                    "The device key is not sealed: its file already contains it unencrypted.")
             }
             try files.engine.unsealDeviceKey()
             try Output.print("The device key is in its file, readable only by this user.")

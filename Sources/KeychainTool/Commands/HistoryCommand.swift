@@ -14,8 +14,9 @@ struct HistoryCommand: ParsableCommand {
             earlier version, encrypted as before. The number and the age of versions are limited. \
             This command opens no secret: `keychainctl get --version` shows one, `keychainctl \
             restore --version` brings a version back, and `keychainctl purge` deletes versions \
-            permanently. Incrementing the counter of an otp item, and the helpers `git`, `docker` \
-            and `security`, keep versions only with --programs all.
+            permanently. When the counter of an otp item is incremented, or when one of the \
+            helpers `git`, `docker` and `security` changes an item, a version is kept only with \
+            --programs all.
 
             --keep, --days and --programs set which versions are kept from now on, for the whole \
             keychain. Versions that exceed the new limits are deleted at once.

@@ -265,8 +265,7 @@ struct RestoreCommand: ParsableCommand {
             case .locked: "not restored: locked, or bound to another machine"
             case .altered:
                 "not restored: its bytes, or the recorded reason why it was set aside, may have "
-                    + "changed since then; give its reference to restore it if all its bytes are "
-                    + "as they were written"
+                    + "changed. To restore it if its bytes are intact, give its reference"
             }
         return "\(restoration.reference): \(outcome)"
     }

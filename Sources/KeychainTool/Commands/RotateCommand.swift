@@ -9,11 +9,11 @@ struct RotateCommand: ParsableCommand {
         commandName: "rotate",
         abstract: "Replaces the device key and all other keys.",
         discussion: """
-            An earlier copy of the keychain still opens the items in it, with the passcode of that \
-            time, but nothing stored later. Setting the first passcode, or a credential instead of \
-            one, and sealing the device key also replace all keys. Each item is encrypted again, \
-            which takes a while and temporarily doubles the keychain's disk space; programs can \
-            read meanwhile.
+            With an earlier copy of the keychain and the passcode of that time, the items in that \
+            copy can still be opened, but nothing stored later. Setting the first passcode, or a \
+            credential instead of one, and sealing the device key also replace all keys. Each item \
+            is encrypted again, which takes a while and temporarily doubles the keychain's disk \
+            space; programs can read meanwhile.
 
             A recovery code becomes invalid; if no passcode is set, the code can be given, and then \
             stays valid. A credential that was given neither here nor to the service becomes \

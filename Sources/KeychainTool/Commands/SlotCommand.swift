@@ -109,8 +109,8 @@ struct SlotCommand: ParsableCommand {
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Removes a way in by its number. The last one that opens what a passcode "
-                + "opens can't be removed.",
+            abstract: "Removes a way in by its number. The last way in to the items that a "
+                + "passcode protects can't be removed.",
             discussion: """
                 `keychainctl passcode remove` removes the protection by a passcode altogether, and \
                 `keychainctl unbind` the binding to the machine.
@@ -194,8 +194,8 @@ struct BindCommand: ParsableCommand {
         try session.keychain.perform(ChangeSlots(.bind, provedBy: proof))
         let status = try session.keychain.perform(ReadStatus())
         try Output.print(
-            "Bound. \(counted(Int(clamping: status.deviceItemCount), "item")) on this machine only."
-        )
+            "Bound. \(counted(Int(clamping: status.deviceItemCount), "item")) can be opened only on "
+                + "this machine.")
         if !status.hasRecoveryCode {
             Output.report(
                 "Without a recovery code, these items are lost if the machine is lost. "

@@ -57,7 +57,7 @@ enum NetrcFile {
                     // The word may be part of a password, so it isn't repeated.
                     throw ImportProblem(
                         line: number,
-                        text: "A word is not one of machine, login, password, account and macdef.")
+                        text: "A keyword is not machine, login, password, account or macdef.")
                 }
             }
         }

@@ -56,7 +56,7 @@ struct KeyOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Items marked for synchronization, or the others.")
+        help: "Only items marked for synchronization, or only the others.")
     var synchronizable: Bool?
 
     mutating func validate() throws {

@@ -12,11 +12,11 @@ struct SyncCommand: ParsableCommand {
         abstract: "Synchronizes items with other machines.",
         discussion: """
             Machines that share items are a circle. Items marked as synchronizable travel between \
-            them through a server, etcd, which sees neither their values nor their names; \
-            `keychainctl sync status` says how many items stay on this machine nevertheless, and \
-            why. The first machine founds the circle; each other machine joins it with the \
-            approval of a member, a join token or the recovery code. `keychainctl sync run` then \
-            synchronizes all the time.
+            them through a server, etcd, which sees neither their values nor their names. \
+            `keychainctl sync status` shows how many of these items stay on this machine, and why. \
+            The first machine founds the circle; each other machine joins it with the approval of \
+            a member, a join token or the recovery code. `keychainctl sync run` then synchronizes \
+            all the time.
 
             The server is configured in keychain/sync.json in $XDG_CONFIG_HOME or ~/.config, a \
             JSON object with endpoints and, if needed, prefix, authority, certificate, key, user, \

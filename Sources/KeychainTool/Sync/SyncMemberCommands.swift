@@ -15,9 +15,9 @@ struct SyncMembersCommand: ParsableCommand {
         abstract: "Lists the machines of the circle.",
         discussion: """
             For each other machine, the list shows the time of the latest sign of life that this \
-            machine has seen. A machine gives one about once an hour while it synchronizes. One \
-            that was away too long is suspended: the others don't wait for it before they forget \
-            deletions, until it synchronizes again. If the server can't be reached, the list is \
+            machine has seen. A machine gives one about once an hour while it synchronizes. A \
+            machine that was away too long is suspended: until it synchronizes again, the others \
+            forget deletions without waiting for it. If the server can't be reached, the list is \
             the one that this machine knows.
             """)
 
@@ -78,7 +78,8 @@ struct SyncRemoveCommand: ParsableCommand {
             guard !removed.isThisOne else {
                 throw ControlFailure(
                     .failure,
-                    "This is the machine itself. `keychainctl sync leave` ends its membership.")
+                    "This machine can't remove itself. `keychainctl sync leave` ends its "
+                        + "membership.")
             }
             let id = Hexadecimal.text(removed.id.bytes)
             let name = removed.name.isEmpty ? id : printable(removed.name)

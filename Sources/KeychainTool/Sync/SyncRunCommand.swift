@@ -22,7 +22,7 @@ struct SyncRunCommand: ParsableCommand {
         discussion: """
             Changes on this machine and on others are exchanged at once. If the server can't be \
             reached, changes wait in the keychain. The command ends on SIGTERM and SIGINT, and \
-            when the machine is in no circle any more. With a keychain service, it needs no \
+            when the machine is no longer in a circle. With a keychain service, it needs no \
             passcode: if the keychain is locked and no passcode is given, it waits. Without a \
             service, it unlocks the keychain for itself. Each event that differs from the one \
             before is a line on standard error.

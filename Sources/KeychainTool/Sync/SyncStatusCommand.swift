@@ -13,9 +13,9 @@ struct SyncStatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Shows the state of synchronization.",
         discussion: """
-            The output has the circle's machines, the changes that wait to be sent, the items that \
-            stay on this machine although they are marked for synchronization, with the reason, \
-            and what is wrong with data from the server.
+            Shows the circle's machines, the changes that wait to be sent, the items that stay on \
+            this machine although they are marked for synchronization, with the reason, and what \
+            is wrong with data from the server.
             """)
 
     @Flag(help: "Writes a JSON object.")

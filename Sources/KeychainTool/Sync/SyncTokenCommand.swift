@@ -17,7 +17,7 @@ struct SyncTokenCommand: ParsableCommand {
         abstract: "Makes a join token, with which one machine can join without a person.",
         discussion: """
             The token is printed alone, in Base64 with - and _ (RFC 4648, section 5). It can be \
-            used once, until it expires. `keychainctl sync join --token-fd` uses it; meanwhile, a \
+            used once, before it expires. `keychainctl sync join --token-fd` uses it; meanwhile, a \
             machine with all access groups must run `keychainctl sync run`, or synchronize later. \
             The new machine is named “token” and the first digits of its identifier; `keychainctl \
             sync members` shows it.
@@ -44,7 +44,7 @@ struct SyncTokenCommand: ParsableCommand {
             guard own?.seesAllGroups == true else {
                 throw ControlFailure(
                     .denied,
-                    "This machine has some access groups only, so it can't let others join.")
+                    "This machine has only some access groups, so it can't let others join.")
             }
             ProcessProtection.beginHoldingSecrets()
             let seconds = valid?.seconds ?? Self.standardSeconds

@@ -47,8 +47,8 @@ import Testing
         try eventually("the caller is refused") { refusals.withLock { !$0.isEmpty } }
         #expect(refusals.withLock { $0 } == [.slowFile(pid: getpid())])
         #expect(try hung.reply().kind == .failure)
-        // At most two threads identify the callers of one party. One of these threads is still
-        // blocked.
+        // All callers belong to this process. At most two threads identify the callers of one
+        // process, and one of these threads is still blocked.
         isHanging.withLock { $0 = false }
         _ = try RawClient(path)
         try eventually("another caller is identified") { peers.withLock { $0 == 1 } }

@@ -91,12 +91,13 @@ struct LogDamageTests {
 
     @Test func `a checkpoint fails at a damaged frame and doesn't copy the frame's page`() throws {
         let (database, writer) = try databaseWithLog()
-        // First everything is copied to the database file, so that this file has an older version
-        // of each page that the update changes: values of the same size need no new page.
+        // This checkpoint copies everything to the database file. The new values then have the
+        // size of the old ones, so the update adds no page: the database file has an older version
+        // of each page that the update changes.
         try #require(try writer.checkpoint() == SQLITE_OK)
         try writer.run("UPDATE item SET secret = randomblob(100)")
         let log = try database.bytes(suffix: "-wal")
-        // The last frame is the newest one of its page, so the checkpoint copies it.
+        // The last frame is the newest one of its page, so a checkpoint has to copy this frame.
         let lastPage = log.count - PageFormat.pageByteCount
         try database.overwrite([log[lastPage + 2000] ^ 1], at: lastPage + 2000, suffix: "-wal")
         for mode in [SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_TRUNCATE] {

@@ -1,5 +1,5 @@
-// PageAuthenticationTests: the tags of pages and frames, recomputed independently, and how SQLite
-// and other programs see them.
+// PageAuthenticationTests: the tags of pages and frames are recomputed independently, and SQLite
+// reads databases with such tags, with this VFS and without it.
 
 import CKeychainSQLite
 import Foundation
@@ -234,7 +234,7 @@ struct PageAuthenticationTests {
         try connection.addItems(200)
         let log = [UInt8](try database.bytes(suffix: "-wal"))
         let before = try database.bytes()
-        // The log's index contains the page number of each frame from byte 136 on, in native byte
+        // From byte 136 on, the log's index contains the page number of each frame, in native byte
         // order.
         func page(_ frame: Int) -> UInt32 {
             log[LogForgery.frame(frame).prefix(4)].reduce(0) { $0 << 8 | UInt32($1) }
@@ -298,7 +298,7 @@ struct LogForgeryTests {
         case nonce = "the nonce of a page"
     }
 
-    /// Changes frames of a log, and gives all frames of the log matching checksums.
+    /// Changes frames of a log, and then sets the checksums of all frames so that they match.
     private func forged(_ log: [UInt8], _ forgery: Forgery) -> [UInt8] {
         var log = log
         let (third, fourth) = (LogForgery.frame(3), LogForgery.frame(4))

@@ -171,7 +171,7 @@ struct PageDamageTests {
         try database.fill(rowCount: 500)
         let page = UInt32(try damageLastPageOfItems(database))
         let connection = try database.open()
-        // This begins a log, and then reads the damaged page.
+        // The update begins a log, and the query reads the damaged page.
         try connection.run("UPDATE item SET label = 'other' WHERE id = 1")
         _ = try connection.texts("SELECT label FROM item WHERE id = 500")
         try #require(database.damage.damagedPages == [page])

@@ -152,8 +152,9 @@ final class PageDatabase: Sendable {
         try unsafe sqlite3_wal_checkpoint_v2(open(), "main", mode, nil, nil)
     }
 
-    /// Truncates the log, and writes the header of a frame with a page, both as SQLite does. Before
-    /// each call, `errno` is `systemError`. The results contain its value after each call.
+    /// Truncates the log, and writes the header of a frame for the given page, both through the
+    /// VFS, as SQLite does. Before each of the two calls, `errno` is set to `systemError`. The
+    /// results contain the value of `errno` after each call.
     func changeLog(
         page: UInt32, after systemError: Int32
     ) throws -> (truncation: SQLiteFailure, write: SQLiteFailure) {

@@ -66,8 +66,8 @@ struct RowSalvageTests {
             try database.checkpoint()
         }
         if moment == .checkpointedAndRestarted {
-            // The new frames overwrite the first frames of the log. The frames after these are
-            // still of the previous generation.
+            // The new frames overwrite the first frames of the log. The frames after these remain
+            // from the time before the checkpoint.
             try insert(2)
         }
         return (database, Set(rows), dead)
@@ -187,9 +187,9 @@ struct RowSalvageTests {
         let files = try database.files()
         let found = RowSalvage(files.database, files.wal).keybags()
         #expect(found.committed.contains(second))
-        // The log file still contains frames of an earlier generation. A keybag that continues on
-        // overflow pages may be combined with later images of these pages. The keybag's tag reveals
-        // such a combination.
+        // The log file still contains frames from the time before the checkpoint. A keybag that
+        // continues on overflow pages may be combined with later images of these pages. The
+        // keybag's tag reveals such a combination.
         #expect(byteCount > 4042 || found.others.isSubset(of: [first]))
         // Remove the commit marks. The changed checksums prevent the recovery of the marks.
         var log = files.wal

@@ -200,7 +200,8 @@ struct SalvageDamageTests {
         for frame in 0..<frames {
             for byte in 0..<8 {
                 var wal = files.wal
-                // Set the byte to zero unless it is zero. This removes a commit mark.
+                // A byte that isn't zero becomes zero, which can remove a commit mark. A zero
+                // becomes another value.
                 let offset = 32 + 4120 * frame + byte
                 wal[offset] = wal[offset] == 0 ? UInt8.random(in: 1...255, using: &random) : 0
                 let current = RowSalvage(files.database, wal).rows()

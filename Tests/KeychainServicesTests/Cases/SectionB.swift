@@ -65,7 +65,7 @@ let sectionB: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an add gives no result without a return key, or for a password's reference object`(
+    func `an add of a password gives no result for kSecReturnRef or without a return key`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

@@ -9,18 +9,18 @@ private func withItem(_ k: Client) {
 }
 
 let sectionC: [Row] = [
-    Row(46, "a key is given as an object") { k in
+    Row(46, "a key is returned as an object") { k in
         let key = try CertificateFixtures.shared().root.key
         k.add(["ref": key]).gives(0)
         #expect(k.copy(keys(["R.ref": true])).gives(0).result as? SecKey == key)
     },
-    Row(47, "a certificate is given as an object") { k in
+    Row(47, "a certificate is returned as an object") { k in
         let certificate = try CertificateFixtures.shared().root.certificate
         k.add(["ref": certificate]).gives(0)
         let found = k.copy(cert(["R.ref": true])).gives(0).result
         #expect(found as? SecCertificate == certificate)
     },
-    Row(52, "a key is given with its data, its class and its attributes") { k in
+    Row(52, "a key is returned with its data, its class and its attributes") { k in
         let key = try CertificateFixtures.shared().root.key
         k.add(["ref": key]).gives(0)
         let whole = try k.copy(keys(["R.ref": true, "R.data": true])).givesDictionary()
@@ -50,20 +50,20 @@ let sectionC: [Row] = [
         #expect(found["v_Data"] as? Data == bytes("x"))
         #expect(found["acct"] as? String == "a")
     },
-    Row(41, "an item without data has no data key") { k in
+    Row(41, "the dictionary of an item without data has no entry for data") { k in
         k.add(GP("a", "s")).gives(0)
         let found = try k.copy(genp(["R.attrs": true, "R.data": true, "limit": all])).givesArray(1)
         let item = try #require(found.first as? Entries)
         #expect(item["v_Data"] == nil)
         #expect(item["acct"] as? String == "a")
     },
-    Row(43, "a reference and data are returned in one dictionary") { k in
+    Row(43, "a persistent reference and data are returned in one dictionary") { k in
         withItem(k)
         let found = try k.copy(GP("a", "s", ["R.pref": true, "R.data": true])).givesDictionary()
         #expect((found["v_PersistentRef"] as? Data)?.count == 20)
         #expect(found["v_Data"] as? Data == bytes("x"))
     },
-    Row(44, "a reference and attributes are returned in one dictionary") { k in
+    Row(44, "a persistent reference and attributes are returned in one dictionary") { k in
         withItem(k)
         let found = try k.copy(GP("a", "s", ["R.pref": true, "R.attrs": true])).givesDictionary()
         #expect((found["v_PersistentRef"] as? Data)?.count == 20)
@@ -84,7 +84,7 @@ let sectionC: [Row] = [
         #expect(found["musr"] is Data)
         #expect(found["accc"] is SecAccessControl)
     },
-    Row(50, "the digest is returned only together with the data") { k in
+    Row(50, "an item's SHA-1 digest is returned only together with its data") { k in
         withItem(k)
         let without = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(without["sha1"] == nil)
@@ -110,7 +110,7 @@ let sectionC: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `a search for a password's reference object succeeds without a result`(on backend: Backend)
+    func `a search for a password with kSecReturnRef succeeds without a result`(on backend: Backend)
         throws
     {
         let k = Client(try backend.open(), groups: ["G1"])

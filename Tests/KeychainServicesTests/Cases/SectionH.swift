@@ -144,7 +144,7 @@ let sectionH: [Row] = [
         #expect(after.modified > before.modified)
         #expect(after.created == before.created)
     },
-    Row(187, "data in the query of an update is no filter") { k in
+    Row(187, "data in the query of an update isn't used as a filter") { k in
         withItem(k)
         k.update(GP("a", "s", ["data": bytes("whatever")]), ["labl": "L"]).gives(0)
         k.copy(GP("a", "s", ["labl": "L"])).gives(0)

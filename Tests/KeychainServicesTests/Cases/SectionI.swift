@@ -73,7 +73,7 @@ let sectionI: [Row] = [
         k.delete(GP("a", "s", ["limit": all, "m_CaseInsensitive": true])).gives(-50)
         k.copy(GP("a", "s")).gives(0)
     },
-    Row(208, "data in the query of a delete is no filter") { k in
+    Row(208, "data in the query of a delete isn't used as a filter") { k in
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         k.delete(GP("a", "s", ["data": bytes("zzz")])).gives(0)
         k.copy(GP("a", "s")).gives(-25300)

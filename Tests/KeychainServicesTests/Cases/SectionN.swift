@@ -80,7 +80,7 @@ extension Client {
 private var read: Entries { GP("a", "s", ["R.data": true]) }
 
 /// The cases that involve no item. SecAccessControlTests runs them, in tests whose names begin with
-/// the numbers of the cases.
+/// N and the number of the case.
 let accessControlCases = [313, 314, 316, 317, 319, 320, 322, 323]
 
 let sectionN: [Row] = [

@@ -188,8 +188,8 @@ let sectionQ: [Row] = [
         #expect(found as? SecCertificate == fixtures.servers[1].certificate)
     }
 
-    // SecItem.m, SecItemAttributesPrepare: an issuer is data. A whole name is replaced by its
-    // content, in queries and in changes.
+    // SecItem.m, SecItemAttributesPrepare: an issuer must be data. A whole DER name is replaced by
+    // the name's content, in queries and in changes.
     @Test(arguments: Backend.allCases)
     func `an issuer can be given as a whole DER name or as the name's content`(on backend: Backend)
         throws

@@ -164,14 +164,14 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `an identity is created even if keys of other pairs have the same label`(
+    func `an identity is created even if keys of other pairs have its key's application label`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let fixture = try fixture()
         let other = try CertificateFixtures.shared().intermediate.key
-        // Several, because the order in which a search visits keys with the same label is not
-        // defined.
+        // Several such keys are added, because the order in which a search visits keys with the
+        // same application label is not defined.
         for tag in ["1", "2", "3", "4"] {
             k.add(["ref": other, "klbl": try label(fixture), "atag": bytes(tag)]).gives(0)
         }
@@ -185,7 +185,7 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `an identity whose key doesn't match its certificate has no object`(
+    func `no object is returned for an identity whose key doesn't match its certificate`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -193,7 +193,8 @@ let sectionR: [Row] = [
         let other = try CertificateFixtures.shared().intermediate.key
         k.add(["ref": fixture.certificate]).gives(0)
         k.add(["ref": other, "klbl": try label(fixture)]).gives(0)
-        // A search compares the label with the hash in the certificate's attributes.
+        // A search compares the key's application label with the hash of the public key that is
+        // among the certificate's attributes.
         k.copy(idnt()).gives(0)
         k.copy(idnt(["R.ref": true])).givesNil()
         let found = try k.copy(idnt(["R.ref": true, "R.attrs": true])).givesDictionary()

@@ -15,7 +15,7 @@ private var ellipticCurve: Entries { ["type": "73", "bsiz": 256] }
 private func elliptic(_ more: Entries) -> Entries { ellipticCurve.merging(more) { $1 } }
 
 extension Client {
-    /// Creates a key for this client, in its keychain if it is to be stored.
+    /// Creates a key for this client. A permanent key is stored in the client's keychain.
     fileprivate func create(_ entries: Entries) throws -> SecKey {
         try withKeychain { try newKey(entries) }
     }

@@ -59,7 +59,7 @@ let sectionU: [Row] = [
         k.copy(["ref": try CertificateFixtures.shared().intermediate.identity, "R.data": true])
             .gives(-25300)
     },
-    Row(461, "attributes alone of an identity come without the certificate's data") { k in
+    Row(461, "a search for only the attributes of an identity omits the certificate's data") { k in
         let fixture = try fixture()
         k.add(["ref": try fixture.identity]).gives(0)
         // A filter reads the certificate's data, but the result must still not contain the data.

@@ -133,7 +133,7 @@ import Testing
         let matches = accepted(CertificateFilter(issuers: [top]), among: chain)
         // Certificate 11 has ten issuers between itself and the name at the top.
         #expect(matches == Array(chain[0...11]))
-        // For this filter, each of two authorities has issued the other authority's certificate.
+        // The closure reports two authorities as issuers of each other's certificates.
         let one = try #require(SecCertificateCopyNormalizedSubjectSequence(made.otherRoot) as Data?)
         let circle = [made.root, made.intermediate]
         let found = circle.filter { certificate in

@@ -86,7 +86,7 @@ import Testing
         .sequence([.identifier(type), .tagged(0, value)])
     }
 
-    /// OpenSSL with a key and its certificate, and both of these as bags.
+    /// OpenSSL with the files of a key and its certificate, and both of these as PKCS #12 bags.
     private func fixture() throws -> (openSSL: OpenSSL, key: DERValue, certificate: DERValue) {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)

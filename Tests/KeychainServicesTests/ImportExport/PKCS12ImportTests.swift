@@ -367,8 +367,8 @@ import Testing
         var step = 0
         var status = errSecIO
         while status == errSecIO, step < 100 {
-            // If the import has fewer than `step` steps, both faults are due before its commit.
-            // Then the full disk occurs, because it was injected first.
+            // If the import has fewer than `step` steps, both faults are due before its commit. In
+            // this case the disk is full, because that fault was injected first.
             status = statusOfFailedImport(data, .diskFull, .stop(.afterStep(step)))
             step += 1
         }

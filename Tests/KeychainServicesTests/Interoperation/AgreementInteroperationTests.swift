@@ -1,4 +1,5 @@
-// AgreementInteroperationTests: key agreements with OpenSSL, and messages encrypted under them.
+// AgreementInteroperationTests: key agreements with OpenSSL, and messages encrypted under keys that
+// are derived from the shared secrets.
 
 #if !canImport(Darwin)
 
@@ -135,8 +136,8 @@ extension Data {
     }
 }
 
-/// Algorithm identifiers, each with its hash and with whether the initialization vector is derived,
-/// too.
+/// Algorithm identifiers, each with its hash and with whether the initialization vector is derived
+/// together with the key. Otherwise the vector is all zero.
 private let eciesVariants: [(name: String, hash: String, derivesVector: Bool)] =
     ["ECDH", "ECDHC"].flatMap { agreement in
         hashes.flatMap { hash in

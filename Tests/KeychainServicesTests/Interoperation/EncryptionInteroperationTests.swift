@@ -26,7 +26,8 @@ extension OpenSSLPair {
         options.flatMap { ["-pkeyopt", $0] }
     }
 
-    /// Encrypts in both directions: an empty message, one byte, and the largest message that fits.
+    /// Encrypts an empty message, a message of one byte, and the longest message that fits, each
+    /// with this package and with OpenSSL. A message that is one byte longer must be refused.
     fileprivate func exchange(_ name: String, overhead: Int, _ options: [String]) throws {
         let half = try publicKey()
         let mine = try privateKey()

@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `numbers out of range of a curve are refused`() throws {
+    @Test func `numbers that are out of a curve's range are refused`() throws {
         for known in [KnownKey.p256, .p384, .p521] {
             let point = try known.publicKey().external()
             let size = (known.bits + 7) / 8

@@ -20,7 +20,7 @@ protocol OlderKeyFunctions: Sendable {
         status: OSStatus, output: [UInt8]
     )
     func verify(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], _ sig: [UInt8]) -> OSStatus
-    /// Passes a pointer only for the wanted keys of the pair, of which there is at least one.
+    /// Passes a pointer only for each wanted key of the pair. At least one key must be wanted.
     func generate(_ parameters: CFDictionary, wanted: Set<KeyHalf>) -> GeneratedPair
 }
 

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `every public algorithm name is implemented, and all others in the table aren't`() {
+    @Test func `every public algorithm is implemented, and all other known algorithms aren't`() {
         let names: [SecKeyAlgorithm] = PublicAlgorithms.all
         #expect(Set(names).count == names.count)
         func isImplemented(_ algorithm: SecKeyAlgorithm) -> Bool {
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: SampleKey.all)
-    func `only its key decrypts a ciphertext, and a changed ciphertext doesn't give the message`(
+    func `only the right key and an unchanged ciphertext give the message`(
         sample: SampleKey
     ) throws {
         let attributes = SecKeyCalls.attributes(sample.privateKey)
@@ -246,7 +246,8 @@ import Testing
     }
 
     @Test
-    func `an agreement requires a public key on the same curve, and a derivation also a size`() {
+    func `an agreement requires a public key on the same curve, and a derivation requires a size`()
+    {
         let own = SampleKey.p256.privateKey
         let peer = SampleKey.p256.publicKey
         let derive = SecKeyAlgorithm.ecdhKeyExchangeStandardX963SHA256

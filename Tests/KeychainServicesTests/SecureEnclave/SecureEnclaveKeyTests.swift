@@ -47,7 +47,7 @@ import Testing
         return (status, result)
     }
 
-    /// The description of the error that creating a key gives.
+    /// Tries to create a key, and returns the description of the error.
     private func reason(of parameters: [String: Any]) throws -> String {
         var slot: Unmanaged<CFError>?
         // SAFETY: the variable outlives the call, and this function owns the error that is stored.

@@ -166,7 +166,7 @@ import Testing
         #expect(judge([odd], anchors: [odd])?.code == Int(errSecUnknownCriticalExtensionFlag))
     }
 
-    /// X509's search passes over such an issuer without a word.
+    /// The search in the module X509 skips such an issuer without reporting the extension.
     @Test func `an issuer's unknown critical extension is reported like that of a leaf`() throws {
         let odd = try made.maker.make(
             "oddissuer", subject: "/CN=Odd issuer", issuer: "root",

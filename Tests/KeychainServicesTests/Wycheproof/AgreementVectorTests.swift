@@ -11,7 +11,7 @@ import Testing
 private struct AgreementFile: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: KeyKind
-    /// Converts a private key that the file gives as a number to the external representation.
+    /// Converts a private key from the form in the file to the external representation.
     let privateKey: @Sendable (Data) throws -> Data
     /// The number of tests in the file.
     let tests: Int

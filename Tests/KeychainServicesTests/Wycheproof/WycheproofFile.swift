@@ -1,6 +1,6 @@
 // WycheproofFile: reads a file in the folder Vectors, whose README.md explains the lines.
-//   (1) `read` returns as many tests as the file states, or throws an error. So a test of a
-//       truncated file fails.
+//   (1) `read` returns as many tests as the file states, or throws an error. So a test that reads
+//       a truncated file fails.
 
 import Foundation
 

@@ -13,7 +13,7 @@ import KeychainCrypto
 import KeychainEngine
 #endif
 
-/// A clock that stands still until the test moves it, and notifies when a sleep begins.
+/// A clock that stands still until the test moves it, and reports the beginning of each sleep.
 final class ManualClock: Clock {
     struct Instant: InstantProtocol {
         var offset: Duration

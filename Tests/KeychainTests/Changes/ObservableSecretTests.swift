@@ -187,7 +187,7 @@ import KeychainEngine
         #expect(!temporary.engine.isFollowed)
     }
 
-    @Test func `folders with the same path are one database if the access groups are the same`()
+    @Test func `database objects with the same folder and access groups count as one database`()
         async throws
     {
         let folder = DatabaseTests.Folder()

@@ -1,4 +1,4 @@
-// OtherProcess: a fault-writer process that changes a test's keychain on command.
+// OtherProcess: runs the program `fault-writer`, which changes a test's keychain on command.
 
 #if !canImport(Darwin)
 

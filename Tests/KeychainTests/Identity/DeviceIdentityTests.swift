@@ -139,7 +139,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier in UserDefaults is migrated unless the keychain has it, and is removed`(
+    func `an identifier in UserDefaults is moved to the keychain, or removed if it's already there`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)

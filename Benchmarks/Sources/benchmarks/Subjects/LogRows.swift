@@ -30,8 +30,10 @@ enum LogRows {
         let new = try frames { "new \($0)" }
         let over = try frames { _ in "new 0" }
         return [
-            Row("log of a new item", new, .frames, [.itself(new, .logFramesOfNewItem)]),
-            Row("log over an item", over, .frames, [.itself(over, .logFramesOverItem)]),
+            Row(
+                "log frames, save of a new item", new, .frames, [.itself(new, .logFramesOfNewItem)]),
+            Row(
+                "log frames, save over an item", over, .frames, [.itself(over, .logFramesOverItem)]),
         ]
     }
 }

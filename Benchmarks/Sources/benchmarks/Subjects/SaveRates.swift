@@ -52,8 +52,8 @@ enum SaveRates {
                 .times(many, of: Samples(rates[3]), "\(count) threads on bare SQLite, batched"),
                 .times(
                     many, of: expected,
-                    "one of them × \(Format.number(gain.median)) as on bare SQLite, at most × 4",
-                    limit),
+                    "one of them × the speedup on bare SQLite (\(Format.number(gain.median)), "
+                        + "counted as at most 4)", limit),
             ])
     }
 

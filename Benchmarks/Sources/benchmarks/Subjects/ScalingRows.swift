@@ -56,8 +56,8 @@ enum ScalingRows {
                     let floorGrowth = figures[2 * index + 1] / figures[1]
                     comparisons.append(
                         .times(
-                            figure, of: figures[0] * floorGrowth, first + ", grown as the floor",
-                            growth))
+                            figure, of: figures[0] * floorGrowth,
+                            first + ", × the growth of the floor", growth))
                 }
             }
             return Row(

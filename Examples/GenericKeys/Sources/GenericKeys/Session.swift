@@ -11,6 +11,6 @@ import Foundation
     func check(_ sentence: String, _ holds: Bool) {
         checkCount += 1
         if !holds { failureCount += 1 }
-        print("  \(holds ? "" : "NOT SO: ")\(sentence)")
+        print("  \(holds ? "" : "FAILED: ")\(sentence)")
     }
 }

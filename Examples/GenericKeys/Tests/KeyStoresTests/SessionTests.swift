@@ -1,4 +1,4 @@
-// SessionTests: verifies that the program prints the session in its README.
+// SessionTests: verifies that the output of the program is the output that its README shows.
 
 import Foundation
 import Testing

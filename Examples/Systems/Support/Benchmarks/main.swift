@@ -42,30 +42,30 @@ let credentials = TVCredentials(
     ipAddress: "10.0.0.14", macAddress: "34:E6:E6:F9:05:50",
     clientKey: "9ba71d29c353cf0bdcc00c4b0a8cc189")
 
-/// The names begin with "S1" for Capture and with "S2" for TVRemote.
+/// Each name begins with that of the program.
 let limits = [
     // The specification of Capture states these limits for tests with these names.
-    Limit(name: "S1 testPerformance_Save", milliseconds: 2.76) {
+    Limit(name: "Capture testPerformance_Save", milliseconds: 2.76) {
         try capture.save(data, forKey: "benchmark")
     },
-    Limit(name: "S1 testPerformance_Load", milliseconds: 2.64) {
+    Limit(name: "Capture testPerformance_Load", milliseconds: 2.64) {
         _ = try capture.load(forKey: "benchmark")
     },
-    Limit(name: "S1 testPerformance_SymmetricKeyRoundTrip", milliseconds: 3.09) {
+    Limit(name: "Capture testPerformance_SymmetricKeyRoundTrip", milliseconds: 3.09) {
         try capture.saveSymmetricKey(key, forKey: "benchmark.key")
         _ = try capture.loadSymmetricKey(forKey: "benchmark.key")
     },
     // Storage must take less than 10 ms, and serialization less than 1 ms.
-    Limit(name: "S1 device state, saved", milliseconds: 10) {
+    Limit(name: "Capture device state, saved", milliseconds: 10) {
         try capture.saveDeviceState(state)
     },
-    Limit(name: "S1 device state, loaded", milliseconds: 10) {
+    Limit(name: "Capture device state, loaded", milliseconds: 10) {
         _ = try capture.loadDeviceState()
     },
-    Limit(name: "S1 serialization of a key", milliseconds: 1) {
+    Limit(name: "Capture serialization of a key", milliseconds: 1) {
         _ = try CryptoService.keyFromData(CryptoService.keyToData(key))
     },
-    Limit(name: "S1 serialization of a device state", milliseconds: 1) {
+    Limit(name: "Capture serialization of a device state", milliseconds: 1) {
         // Use the program's date format, because dates take most of the time.
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
@@ -74,13 +74,13 @@ let limits = [
         decoder.dateDecodingStrategy = .iso8601
         _ = try decoder.decode(DeviceState.self, from: encoder.encode(state))
     },
-    Limit(name: "S2 credentials, saved", milliseconds: 10) {
+    Limit(name: "TVRemote credentials, saved", milliseconds: 10) {
         try remote.save(credentials, service: service, account: "default")
     },
-    Limit(name: "S2 credentials, loaded", milliseconds: 10) {
+    Limit(name: "TVRemote credentials, loaded", milliseconds: 10) {
         _ = try remote.load(TVCredentials.self, service: service, account: "default")
     },
-    Limit(name: "S2 credentials, deleted and saved", milliseconds: 20) {
+    Limit(name: "TVRemote credentials, deleted and saved", milliseconds: 20) {
         try remote.delete(service: service, account: "default")
         try remote.save(credentials, service: service, account: "default")
     },
@@ -95,7 +95,7 @@ func measure(_ limits: [Limit]) throws -> Int {
         let median = try limit.median()
         let isMet = median < limit.milliseconds
         if !isMet { missed += 1 }
-        let name = limit.name.padding(toLength: 44, withPad: " ", startingAt: 0)
+        let name = limit.name.padding(toLength: 48, withPad: " ", startingAt: 0)
         print(
             "  \(name)", String(format: "%8.3f ms, limit %5.2f ms", median, limit.milliseconds),
             isMet ? "" : "MISSED")

@@ -11,7 +11,7 @@ extension KeychainKey where Value == String {
 struct Session {
     var keychain = Keychain(service: "com.example.token")
 
-    /// Keeps a token, in place of an earlier one.
+    /// Saves a token, replacing an earlier one.
     func signIn(with token: String) throws {
         try keychain.save(token, for: .token)
     }

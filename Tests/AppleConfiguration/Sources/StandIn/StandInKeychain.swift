@@ -1,18 +1,18 @@
-// StandInKeychain: a stand-in for the system's keychain, as far as tests need it: this repository's
-// keychain in memory. This module is built for Linux. Its interface contains no types of other
-// modules, so that the modules built for Apple's platforms can use it.
+// StandInKeychain: this repository's keychain in memory, which stands in for the system's keychain
+// as far as the tests need it. This module is built for Linux. Its interface contains no types of
+// other modules, so that the modules built for Apple's platforms can use it.
 
 import KeychainTesting
 
 /// A keychain behind the functions of `Security`, for one test.
 public struct StandInKeychain: Sendable {
-    /// Runs code in which the functions use this keychain.
+    /// Runs code. While it runs, the functions of `Security` use this keychain.
     public let run: @Sendable (() -> Void) -> Void
     /// Sets a passcode if there is none, and locks the keychain.
     public let lock: @Sendable () throws -> Void
     /// Unlocks the keychain.
     public let unlock: @Sendable () throws -> Void
-    /// Simulates the owner, who knows the passcode, or no user.
+    /// Simulates that the owner, who knows the passcode, is present, or that no user is.
     public let setOwnerIsPresent: @Sendable (Bool) -> Void
     /// Simulates a Secure Enclave, or none.
     public let setSecureEnclave: @Sendable (Bool) -> Void

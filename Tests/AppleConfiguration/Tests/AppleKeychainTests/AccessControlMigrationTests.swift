@@ -1,4 +1,4 @@
-// AccessControlMigrationTests: the migration of items under an access control with the system's
+// AccessControlMigrationTests: items that have an access control are migrated through the system's
 // functions, which return an access control as an opaque object.
 
 import Foundation
@@ -62,8 +62,8 @@ import Testing
             #expect(try source.items() == before)
         }
         #expect(try places[1].items().isEmpty)
-        // Apple's systems give an access control even to an item without constraints. Like that
-        // access control, `open` is equal to no access control that `Keychain` creates.
+        // On Apple's systems, even an item without constraints has an access control. It differs
+        // from every access control that `Keychain` creates, and so does `open`.
         let open = Keychain.AccessControl(.and)
         try source.save("open", for: KeychainKey("open", accessControl: open))
         #expect(try places[1].migrate(KeychainKey<String>("open"), from: source) == .migrated)

@@ -21,7 +21,7 @@ enum Way: CaseIterable, Sendable, CustomTestStringConvertible {
 
     /// A database in front of a handler that replaces the SecItem functions.
     func database(_ handler: any RequestHandler) -> KeychainDatabase {
-        // As for the system's keychain, the list of access groups is empty.
+        // The list of access groups is empty, as it is with the system's keychain.
         KeychainDatabase(authenticating: { _ in
             KeychainConnection(handler: .substitute(handler), caller: AccessGroups([]))
         })

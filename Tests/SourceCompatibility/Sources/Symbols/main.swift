@@ -9,7 +9,7 @@ struct Report {
     var failureCount = 0
 
     mutating func check(_ sentence: String, _ holds: Bool) {
-        print(holds ? "  \(sentence)" : "  NOT SO: \(sentence)")
+        print(holds ? "  \(sentence)" : "  FAILED: \(sentence)")
         if !holds { failureCount += 1 }
     }
 }

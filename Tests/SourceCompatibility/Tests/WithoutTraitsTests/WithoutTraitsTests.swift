@@ -49,7 +49,7 @@ import Testing
         #expect(imported(data) == errSecUnimplemented)
     }
 
-    @Test func `a cipher that the trait doesn't add either is not supported`() throws {
+    @Test func `a cipher unsupported even with the trait gives errSecUnsupportedFormat`() throws {
         var data = [UInt8](try #require(Data(base64Encoded: Self.privateKey)))
         // Triple DES becomes 128-bit RC2 (RFC 7292, appendix C).
         let end = 16

@@ -35,8 +35,9 @@ struct Way {
 }
 
 protocol Caller {
-    /// Carries out a call for each index in turn. For a list, the index is the minimum number of
-    /// items that must be returned.
+    /// Carries out a call for each index in turn. An index is the number of an item to load or
+    /// save. For ``PeerCall/list``, which lists all items, it is instead the minimum number of
+    /// items that the call must return.
     ///
     /// - Returns: The times in nanoseconds. `nil` if the store has no such call.
     func times(of call: PeerCall, _ indices: [Int]) throws -> [Double]?

@@ -9,13 +9,14 @@ import Security
 /// statuses, see <doc:ErrorRecovery>.
 public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     /// The item or key could not be stored. Nothing was changed, with one exception: if the
-    /// connection to a keychain service broke, the change may have been made. Load the item before
-    /// you retry.
+    /// connection to a keychain service broke, or the disk failed to synchronize the change, the
+    /// change may have been made. Load the item before you retry.
     case saveFailed(OSStatus)
     /// The item or key could not be read. If it exists, it was not changed.
     case loadFailed(OSStatus)
     /// The item or key could not be deleted. It still exists, with one exception: if the connection
-    /// to a keychain service broke, it may have been deleted.
+    /// to a keychain service broke, or the disk failed to synchronize the change, it may have been
+    /// deleted.
     case deleteFailed(OSStatus)
     /// A required item does not exist.
     case itemNotFound

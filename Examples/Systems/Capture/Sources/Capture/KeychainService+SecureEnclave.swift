@@ -14,8 +14,8 @@ extension KeychainService {
     /// not extractable, and can be used after the first unlock.
     ///
     /// The key is durable when this method returns. If this method throws, nothing was stored, with
-    /// one exception: if the connection to a keychain service broke, the key may have been stored.
-    /// Load the key before you retry.
+    /// one exception: if the connection to a keychain service broke, or the disk failed to
+    /// synchronize the change, the key may have been stored. Load the key before you retry.
     ///
     /// - Parameter key: The name of the key.
     /// - Returns: The private key, which can sign.
@@ -79,7 +79,8 @@ extension KeychainService {
     ///
     /// - Parameter key: The name of the key.
     /// - Throws: ``KeychainError/deleteFailed(_:)``. The key still exists, with one exception: if
-    ///   the connection to a keychain service broke, the key may have been deleted.
+    ///   the connection to a keychain service broke, or the disk failed to synchronize the change,
+    ///   the key may have been deleted.
     public func deleteSecureEnclaveKey(forKey key: String) throws {
         try logger.log("delete key", key) {
             let status = SecItemDelete(secureEnclaveQuery(forKey: key) as CFDictionary)

@@ -1,9 +1,9 @@
 // KeychainService: the items of the capture app, each identified by its key.
 //   (1) Every call builds its own dictionary, starting with `query(forKey:)`.
 //   (2) An item is never deleted in order to be saved: it is added or, if it exists, updated.
-//   (3) A failure changes nothing, and nothing is deleted or recreated because of a failure. There
-//       is one exception: if the connection to a keychain service broke, the change may have been
-//       made.
+//   (3) A failure changes nothing, with one exception: if the connection to a keychain service
+//       broke, or the disk failed to synchronize the change, the change may have been made. Nothing
+//       is deleted or recreated because of a failure.
 
 import Foundation
 import Security
@@ -60,8 +60,8 @@ public final class KeychainService: Sendable {
     /// A new item can be read after the first unlock, on this device only. An existing item keeps
     /// its accessibility, its creation date and its persistent reference. The item is durable when
     /// this method returns. If this method throws, nothing was changed, with one exception: if the
-    /// connection to a keychain service broke, the change may have been made. Load the item before
-    /// you retry.
+    /// connection to a keychain service broke, or the disk failed to synchronize the change, the
+    /// change may have been made. Load the item before you retry.
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
@@ -117,7 +117,8 @@ public final class KeychainService: Sendable {
     ///
     /// - Parameter key: The name under which the item is stored.
     /// - Throws: ``KeychainError/deleteFailed(_:)``. The item still exists, with one exception: if
-    ///   the connection to a keychain service broke, the item may have been deleted.
+    ///   the connection to a keychain service broke, or the disk failed to synchronize the change,
+    ///   the item may have been deleted.
     public func delete(forKey key: String) throws {
         try logger.log("delete", key) {
             let status = SecItemDelete(query(forKey: key) as CFDictionary)

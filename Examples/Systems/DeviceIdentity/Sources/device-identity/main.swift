@@ -40,7 +40,7 @@ func run(_ arguments: [String]) async throws {
         print(try service.hasDeviceId() ? "yes" : "no")
     case ["reset"]:
         try service.resetDeviceId()
-        print("Forgotten.")
+        print("The identifier was deleted.")
     case ["export"]:
         print(try service.exportDeviceId())
     case ["import"]:
@@ -50,7 +50,7 @@ func run(_ arguments: [String]) async throws {
         switch try DeviceIdMigration.migrateFromUserDefaults() {
         case .nothingToMigrate: print("Nothing to migrate.")
         case .migrated: print("Migrated.")
-        case .cleanedUp: print("Cleaned up: there is an identifier already.")
+        case .cleanedUp: print("Cleaned up: the keychain already has an identifier.")
         }
     case ["register"]:
         let coordinator = AppCoordinator(deviceService: service, backend: backend())

@@ -106,8 +106,8 @@ import Testing
     @Test(arguments: Place.allCases)
     func `keys are compared byte for byte`(place: Place) async throws {
         try await place.use { (storage) async throws in
-            // The first two keys are a single code point, and a letter with a combining accent.
-            // They are equal as Swift strings.
+            // The first key is a single code point, the second is a letter with a combining accent.
+            // As Swift strings, the two are equal.
             let keys = ["é", "e\u{301}", "É", ""]
             for (number, key) in keys.enumerated() {
                 #expect(try storage.service.add(Data("\(number)".utf8), for: key))

@@ -25,7 +25,7 @@ import Testing
         // delays them, so most of them look for the identifier before any process has saved one.
         if hasKeychain {
             _ = try home.run("device-identity")
-            #expect(try home.run("device-identity reset") == "Forgotten.\n")
+            #expect(try home.run("device-identity reset") == "The identifier was deleted.\n")
         }
         #expect(FileManager.default.fileExists(atPath: data.path) == hasKeychain)
         let printed = try Race(32, "device-identity", [], in: home).run()
@@ -92,7 +92,7 @@ import Testing
         try plist.write(to: file)
         #expect(
             try home.run("device-identity migrate")
-                == "Cleaned up: there is an identifier already.\n")
+                == "Cleaned up: the keychain already has an identifier.\n")
         // The other settings are kept.
         let left = try PropertyListSerialization.propertyList(
             from: Data(contentsOf: file), format: nil)

@@ -11,7 +11,7 @@ extension Session {
         title("KeychainManager, an actor: one call after the other, off the main actor")
         let manager = KeychainManager(service: Self.service)
         try await calls("an absent secret is nil") { try await manager.load(for: "alice") == nil }
-        try await calls("a saved secret loads") {
+        try await calls("a saved secret is loaded") {
             try await manager.save(Data("first".utf8), for: "alice")
             return try await manager.load(for: "alice") == Data("first".utf8)
         }
@@ -38,7 +38,7 @@ extension Session {
         title("LegacyKeychainManager, with a completion handler, on its own serial queue")
         let legacy = LegacyKeychainManager(service: Self.service)
         check("an absent secret is nil", try await load("alice", by: legacy) == nil)
-        check("a secret that the actor saved loads", try await load("bob", by: legacy) == bytes)
+        check("a secret that the actor saved is loaded", try await load("bob", by: legacy) == bytes)
 
         title("AuthViewModel, on the main actor")
         let model = await AuthViewModel(keychain: manager)

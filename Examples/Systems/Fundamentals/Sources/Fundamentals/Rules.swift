@@ -6,7 +6,7 @@ import Security
 
 extension Session {
     func uniqueness() throws {
-        title("What makes a password the same item")
+        title("Which attributes distinguish passwords")
         try put("alice")
         let same: [(String, CFString, Any)] = [
             ("label", kSecAttrLabel, "L"), ("description", kSecAttrDescription, "D"),
@@ -35,7 +35,7 @@ extension Session {
         try removeWebsites()
         let status = SecItem.add(Self.website)
         guard status == errSecSuccess else { throw KeychainError(status: status) }
-        title("What makes an internet password the same item")
+        title("Which attributes distinguish internet passwords")
         try adding(
             to: Self.website, each: [("label", kSecAttrLabel, "L")], "the same",
             errSecDuplicateItem)

@@ -1,6 +1,6 @@
 // Session: prints the program's checks, and counts the checks and the failures.
 //   (1) The session and its own SecItem calls run on a separate queue, not on the main actor.
-//   (2) A failed check is printed as "NOT SO" and results in exit status 1.
+//   (2) A failed check is printed as "FAILED" and results in exit status 1.
 
 import Dispatch
 import Foundation
@@ -43,7 +43,7 @@ actor Session {
                     return 64
                 }
             } catch {
-                print("NOT SO: \(error)")
+                print("FAILED: \(error)")
                 return 1
             }
             let count = log.calls.withLock { $0.count }
@@ -77,7 +77,7 @@ actor Session {
             print("  \(sentence)")
         } else {
             failureCount += 1
-            print("  NOT SO: \(sentence)")
+            print("  FAILED: \(sentence)")
         }
     }
 

@@ -67,7 +67,7 @@ extension Session {
     }
 
     func contradictedClaims() throws {
-        title("Claims that Apple contradicts")
+        title("Claims that Apple's functions contradict")
         check(
             "-25293 is errSecAuthFailed; errSecUserCanceled is \(errSecUserCanceled)",
             errSecAuthFailed == -25293 && errSecUserCanceled == -128)

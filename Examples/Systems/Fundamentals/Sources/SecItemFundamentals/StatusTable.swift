@@ -37,7 +37,8 @@ public struct StatusRow: Sendable, CustomStringConvertible {
             answer: "This is a result, not a failure: return nil."),
         StatusRow(
             status: errSecInteractionNotAllowed, name: "errSecInteractionNotAllowed",
-            cause: "The item is locked or may be locked, or the user must be asked but can't be.",
+            cause: "The item is locked, or it may exist among items that are locked, or the user "
+                + "must be asked but can't be.",
             answer: "Try again after the device is unlocked, or when the user can be asked. Never "
                 + "delete or replace the item."),
         StatusRow(

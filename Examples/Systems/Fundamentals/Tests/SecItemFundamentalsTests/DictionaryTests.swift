@@ -122,7 +122,7 @@ import Testing
         #expect(isUnchanged())
     }
 
-    // MARK: Claims that Apple contradicts
+    // MARK: Claims that Apple's functions contradict
 
     // Each test states what Apple's functions do, not the claim.
 

@@ -11,7 +11,7 @@ import Testing
     let keychain = TestKeychain()
     let manager = KeychainManager(service: service)
 
-    @Test func `a saved secret loads, is changed by saving again and is gone when deleted`()
+    @Test func `a saved secret is loaded, is changed by saving again and is gone when deleted`()
         async throws
     {
         try await keychain.withSecItem {

@@ -127,7 +127,7 @@ import Testing
             printed == """
 
                 After the passcode was removed
-                  NOT SO: an item that was locked is unchanged
+                  FAILED: an item that was locked is unchanged
                   an item that needs a passcode was deleted with the passcode
 
                 2 calls, 2 checks, 1 failed

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a sign-in that is overtaken by a sign-out or a deletion doesn't sign the user in`(
+    func `a sign-in that is overtaken by a sign-out or by deleteToken doesn't sign the user in`(
         isByDeletion: Bool
     ) async throws {
         try await test.withSecItem { () async throws in
