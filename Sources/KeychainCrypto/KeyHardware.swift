@@ -18,7 +18,8 @@ package protocol KeyHardware: Sendable {
     /// The manufacturer and kind of the hardware, to show to a user.
     var name: String { get }
 
-    /// Whether the hardware can be used. Simulated hardware can be removed.
+    /// `false` only for simulated hardware that a test has removed. A real chip counts as present
+    /// even if it doesn't respond, which is known only when it is used.
     var isPresent: Bool { get }
 
     /// Creates a P-256 key for signing and key agreement. Every use of it requires the

@@ -2,9 +2,9 @@
 //   (1) On Apple platforms this is the only handler outside of tests, and it calls the system's
 //       functions. On Linux it calls those of KeychainServices, and only tests use it, partly
 //       through KeychainTesting, so that they run the same code as on Apple platforms.
-//   (2) Apple's SecItem functions return only a status, so on Apple platforms the cause of a
-//       failure is inferred from the status. On Linux, this package's functions also report the
-//       cause.
+//   (2) Apple's SecItem functions return only a status, so on Apple platforms this handler throws
+//       just the status, and `KeychainError.cause` is derived from it. On Linux, this package's
+//       functions also report the cause, and the handler throws the reported failure.
 //   (3) The functions determine the caller's access groups and prompt the user themselves, with an
 //       authentication context if one was passed. A request's authorization is ignored.
 //   (4) The functions don't report how many items an update or deletion affected. If the query is
@@ -66,7 +66,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     private let keychain: @Sendable () -> ProcessConnection
 
     /// Creates a handler for the keychain that `keychain` returns. The closure is called before
-    /// every call of a SecItem or SecKey function; a request can make several such calls.
+    /// every call of a SecItem or SecKey function that needs the keychain; a request can make
+    /// several such calls.
     package init(_ keychain: @escaping @Sendable () -> ProcessConnection) {
         self.keychain = keychain
     }

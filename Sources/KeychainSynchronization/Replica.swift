@@ -39,7 +39,7 @@ package struct Replica: Sendable {
     package internal(set) var ledger: Ledger
     package internal(set) var cursors: [MachineID: LogCursor] = [:]
     /// Evidence against the server, a member or a copy of a machine: failures other than entries
-    /// that arrive too early or twice. At most 100.
+    /// that arrive too early, and entries of logs that arrive twice. At most 100.
     package internal(set) var notices: [SynchronizationFailure] = []
     /// For each machine, the latest signed head that this replica has accepted.
     package internal(set) var heads: [MachineID: SignedHead] = [:]
@@ -169,10 +169,10 @@ package struct Replica: Sendable {
         return heads
     }
 
-    /// How far this machine has read each log. Logs of which it has missed entries are left out
-    /// until it has decided on all items that no log contains. For a retired log of a removed
-    /// machine, this is at least the head at which the log was closed, if ``Ledger/reached`` goes
-    /// that far. The next session begins with this.
+    /// How far this machine has read each log. Other machines' logs of which it has missed entries
+    /// are left out until it has decided on all items that no log contains. For a retired log of a
+    /// removed machine, this is at least the head at which the log was closed, if
+    /// ``Ledger/reached`` goes that far. The next session begins with this.
     package var settledHeads: LogHeads {
         var heads = readHeads.filter {
             $0.key == id || $0.value.index <= ledger.reached[$0.key] ?? 0
@@ -380,8 +380,8 @@ package struct Replica: Sendable {
 
     /// Decides on items that no log contains, after logs were read.
     ///
-    /// - Parameter isComplete: Whether no entry was rejected, and this machine was not suspended
-    ///   since it read the logs.
+    /// - Parameter isComplete: Whether no entry was rejected and, since this machine read the logs,
+    ///   it was neither suspended nor has returned, and no retired log has begun to count again.
     /// - Returns: The items that were deleted.
     package mutating func settle(isComplete: Bool = true) -> [Change] {
         ledger.appendRepeated(except: unloadable)
@@ -398,7 +398,8 @@ package struct Replica: Sendable {
         ).map { .delete($0) }
     }
 
-    /// Whether all versions that were read and are needed could be opened.
+    /// Whether the key of each needed version that was read is known. Versions that are held back
+    /// in ``unconfirmed`` aren't considered.
     private var isAllOpened: Bool {
         !unopened.values.joined().contains { ledger.isNeeded($0.place.writer, $0.place.index) }
     }

@@ -29,9 +29,10 @@ import Testing
     }
 
     /// Runs a recovery in a process that is killed after the system call with the given number.
-    /// Only calls that may create, rename or remove a file or a folder are counted. If the recovery
-    /// makes fewer such calls, or the number is 0, the process isn't killed.
-    /// - Returns: The number of such calls, or `nil` if the process was killed.
+    /// Only calls of `SystemCalls` that may create, rename or remove a file or a folder are
+    /// counted, not those that SQLite makes. If the recovery makes fewer counted calls, or the
+    /// number is 0, the process isn't killed.
+    /// - Returns: The number of counted calls, or `nil` if the process was killed.
     private func recover(_ folder: TemporaryFolder, killedAt call: Int) throws -> Int? {
         let child = try faultWriter("recover", folder.path, "\(call)")
         let line = child.lines().last

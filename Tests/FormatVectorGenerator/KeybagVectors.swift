@@ -250,7 +250,8 @@ struct KeybagVectors {
                     keybag.keys = KeyHierarchyVersion1.create(deviceKey: deviceKey).keybag.keys
                 }),
             // According to the protector in their entries, the device key alone opens these keys.
-            // In fact they are also wrapped under the tier key.
+            // In fact they are wrapped under a key that is derived from the device key and the
+            // tier key.
             malformed(
                 "keys of the passcode's tier named as the device's",
                 keybag(guarded) { keybag in

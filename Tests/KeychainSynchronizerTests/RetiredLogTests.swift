@@ -119,7 +119,7 @@ import Testing
         #expect(try one.values() == ["a": "1"])
     }
 
-    @Test func `the items in it stay although another log is longer than what a round reads`()
+    @Test func `the items in it stay although another log is longer than one delivery`()
         async throws
     {
         let (one, three) = (try Device("one", server), try Device("three", server))

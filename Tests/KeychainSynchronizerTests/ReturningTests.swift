@@ -134,9 +134,11 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    /// Each of the two keychains has the tombstone of an item that is in retired entries of its
-    /// machine, and no log has the deletion any more.
-    @Test func `two machines that return don't wait for each other's clean entries`() async throws {
+    /// Each of the two keychains has the tombstone of an item whose versions are in retired entries
+    /// of its machine's log. No entry that counts has the deletion any more.
+    @Test func `two machines that return don't each wait until the other's log is clean`()
+        async throws
+    {
         let devices = try await server.circle("one", "two", "three", "four")
         let (one, two, three, four) = (devices[0], devices[1], devices[2], devices[3])
         for (device, item) in [(two, "x"), (three, "y")] {
@@ -170,7 +172,8 @@ import Testing
         try await one.remove(four)
         for device in [two, three] { try device.restart() }
         try await converge(one, two, three)
-        // A clean entry has made the older ones unneeded.
+        // Machine two has appended an entry that states that its log is clean. The entries before
+        // that one were no longer needed, and have been deleted.
         #expect(!server.hasRecord(first))
     }
 }

@@ -206,8 +206,8 @@ extension SecretBytes {
     fileprivate func percentDecoded(from offset: Int) -> SecretBytes? {
         var length = 0
         var isValid = true
-        // SAFETY: the block has room for as many bytes as are encoded, and decoding doesn't add
-        // any; both subscripts are checked.
+        // SAFETY: every index that is read is first compared with `bytes.count`. The block has
+        // room for as many bytes as are encoded, and decoding doesn't add any.
         let decoded = unsafe SecretBytes(byteCount: count - offset) { target in
             unsafe withUnsafeBytes { bytes in
                 var index = offset

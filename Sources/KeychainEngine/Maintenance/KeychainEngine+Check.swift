@@ -2,7 +2,7 @@
 // was written.
 //   (1) The database is verified as a whole, see `Verification`, and the outcome is recorded.
 //   (2) Nothing is changed, with two exceptions: rows are set aside on request, and a keybag file
-//       that differs from the keybag in the database is rewritten.
+//       that is missing or differs from the keybag in the database is rewritten.
 
 import FoundationEssentials
 package import KeychainCore
@@ -22,8 +22,9 @@ extension KeychainEngine {
     ///     Return `false` to cancel the check. After the last row this has no effect.
     /// - Returns: The problems found, if any.
     /// - Throws: `userCanceled` if `progress` returned `false`; the error if earlier versions can't
-    ///   be read; the error if anything else can't be read, unless a problem was found before it.
-    ///   Damage can be the reason for these errors.
+    ///   be read; the error if anything else can't be read, unless a problem with the database as a
+    ///   whole was found before it; the error if a row can't be set aside, although others may have
+    ///   been. Damage can be the reason for these errors.
     package func check(
         settingAside: Bool = false, progress: (RequestProgress) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> CheckReport {

@@ -22,7 +22,8 @@ enum EtcdTryFailure: Error {
     case unanswered(EtcdFailure.Reason)
     /// The request was not carried out: the token is not valid at this node.
     case tokenRejected
-    /// The request was not carried out, and sending it again is useless.
+    /// Sending the request again is useless. It was not carried out, or it is a read whose answer
+    /// is too large for etcd's gateway.
     case final(EtcdFailure.Reason)
 }
 
@@ -36,8 +37,8 @@ final class EtcdTransport: Sendable {
         var http = HTTPClient.Configuration(
             tlsConfiguration: try configuration.transportSecurity(),
             redirectConfiguration: .disallow, decompression: .disabled)
-        // Shorter than the deadline of an attempt, so that a request is known not to have been sent
-        // if no connection was established in time.
+        // Shorter than the full deadline of an attempt. So in an attempt that has all of this time,
+        // a request is known not to have been sent if no connection was established in time.
         http.timeout.connect = TimeAmount(configuration.timing.tryDeadline * 3 / 4)
         http.httpVersion = .http1Only
         http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32

@@ -1,4 +1,5 @@
-// EtcdRequests: the messages to etcd's JSON gateway, with the names of etcd's `rpc.proto`.
+// EtcdRequests: the requests to etcd's JSON gateway. Their fields have the names in etcd's
+// `rpc.proto`, which the encoder converts to snake case. Most types have names of their own.
 
 #if Synchronization
 

@@ -1,6 +1,7 @@
 // PageChecksum: the checksum at the end of a page of a database of version 1. Such a database is
-// only read, in order to convert or recover it, with one exception: a conversion first copies the
-// pages in the log to the database file. Documentation/Formats/database-v1.md.
+// only read, in order to convert or recover it, with one exception: the pages in the log are copied
+// to the database file, by a conversion before it begins, and by SQLite whenever the last
+// connection is closed. Documentation/Formats/database-v1.md.
 //   (1) A page is 4096 bytes. SQLite doesn't use the last 8, because the database was created with
 //       8 reserved bytes per page (byte 20 of the database header is 8).
 //   (2) OFFSET 0     SIZE 4088  content written by SQLite

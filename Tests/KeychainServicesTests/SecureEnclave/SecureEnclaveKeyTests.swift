@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Creating keys
 
-    @Test func `the Secure Enclave creates only P-256 keys, and Ed25519 keys are software keys`() {
+    @Test func `the Secure Enclave creates P-256 keys and refuses others, such as Ed25519`() {
         for (type, size) in [
             ("73", 384), ("73", 521), ("42", 2048), ("105", 256), ("106", 256), ("73", 255),
         ] {
@@ -347,7 +347,7 @@ import Testing
 
     // MARK: Authentication
 
-    @Test func `a key can be used only while its keychain is unlocked`() throws {
+    @Test func `a when-unlocked key can be used only while its keychain is unlocked`() throws {
         let key = try #require(make(["pdmn": "aku"]).value)
         try test.lock()
         #expect(

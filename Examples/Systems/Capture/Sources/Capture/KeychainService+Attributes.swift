@@ -16,7 +16,8 @@ extension KeychainService {
     /// Returns the protection that an item is stored with, without reading its secret.
     ///
     /// - Parameter key: The name under which the item is stored.
-    /// - Returns: The protection, or `nil` if the item does not exist.
+    /// - Returns: The protection, or `nil` if the item does not exist. Synchronized items are not
+    ///   found.
     /// - Throws: ``KeychainError/loadFailed(_:)``, or ``KeychainError/invalidData`` if the
     ///   attributes don't contain the accessibility.
     public func protection(forKey key: String) throws -> ItemProtection? {
@@ -43,8 +44,9 @@ extension KeychainService {
     ///   - key: The name under which the item is stored.
     ///   - accessibility: A constant such as `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`.
     /// - Returns: `true` if the item has exactly this protection.
-    /// - Throws: ``KeychainError/itemNotFound`` if the item does not exist, because a missing item
-    ///   is neither protected nor unprotected; otherwise the errors of ``protection(forKey:)``.
+    /// - Throws: ``KeychainError/itemNotFound`` if the item does not exist or is synchronized,
+    ///   because an item that is not found is neither protected nor unprotected; otherwise the
+    ///   errors of ``protection(forKey:)``.
     public func isProtected(forKey key: String, by accessibility: CFString) throws -> Bool {
         guard let protection = try protection(forKey: key) else {
             throw KeychainError.itemNotFound
