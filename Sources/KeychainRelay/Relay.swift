@@ -107,6 +107,8 @@ package struct Relay: Sendable {
         package var pause: @Sendable (Duration) async throws -> Void = {
             try await Task.sleep(for: $0)
         }
+        /// The time, by which the length of a watch is measured. Tests replace it.
+        package var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
         package init() {}
     }
@@ -172,7 +174,7 @@ package struct Relay: Sendable {
         let own = Hexadecimal.text(demand.machine.bytes)
         var pause = timing.firstPause
         while !Task.isCancelled {
-            let begun = ContinuousClock.now
+            let begun = timing.now()
             do {
                 let keysOfChanges = try await store.changes(keys.all)
                 changes.setWatched(true)
@@ -190,7 +192,7 @@ package struct Relay: Sendable {
                 try Task.checkCancellation()
             }
             changes.setWatched(false)
-            if .now - begun > timing.longestPause { pause = timing.firstPause }
+            if timing.now() - begun > timing.longestPause { pause = timing.firstPause }
             try await timing.pause(pause)
             pause = min(pause * 2, timing.longestPause)
         }

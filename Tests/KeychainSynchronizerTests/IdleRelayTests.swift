@@ -123,6 +123,11 @@ import Testing
         var timing = Relay.Timing()
         timing.interval = .seconds(3600)
         timing.longestPause = longestPause
+        if watchTime == .zero {
+            // On a busy machine, even a watch that ends at once can take long.
+            let start = ContinuousClock.now
+            timing.now = { start }
+        }
         timing.pause = { pause in
             pauses.withLock { $0.append(pause) }
             await Task.yield()
