@@ -120,11 +120,12 @@ extension Session {
                 obstructed.remove(entry.frame.writer)
             } catch {
                 hasPassedOver = true
+                switch error {
                 // If no other entry follows, ``noteObstructedLogs(_:)`` records the log.
-                if case .gap = error { continue }
-                if case .repeated = error { continue }
+                case .gap, .repeated: continue
                 // The replica has noted the reason.
-                rejected.insert(entry.frame.writer)
+                default: rejected.insert(entry.frame.writer)
+                }
             }
         }
         try apply(changes)

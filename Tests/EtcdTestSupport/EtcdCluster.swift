@@ -236,9 +236,10 @@ package actor EtcdCluster {
     package func filesContain(_ text: String) throws -> Bool {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         while let file = files?.nextObject() as? URL {
-            if try file.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true { continue }
             let content: Data
             do {
+                let values = try file.resourceValues(forKeys: [.isDirectoryKey])
+                if values.isDirectory == true { continue }
                 content = try Data(contentsOf: file, options: .mappedIfSafe)
             } catch CocoaError.fileReadNoSuchFile {
                 // A node has removed the file in the meantime.

@@ -96,6 +96,21 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(registry.revision() == revision + 2)
     }
 
+    /// The names of the registry's own files have the same ending.
+    @Test func `an unchanged list of entitlements whose name ends in .json is read once`() throws {
+        let place = try Place()
+        _ = try place.folder.put(entitlements("<string>b</string>"), "list.json")
+        try place.entry(#"{"executable": "PROGRAM", "entitlements": "../list.json"}"#)
+        let registry = ProgramRegistry(folder: place.registry.folder)
+        let program = try #require(Executable(at: place.program))
+        #expect(registry.answer(about: program).groups == ["b"])
+        let revision = registry.revision()
+        for _ in 1...3 { #expect(registry.answer(about: program).groups == ["b"]) }
+        #expect(registry.revision() == revision)
+        _ = try place.folder.put(entitlements("<string>c</string>"), "list.json")
+        #expect(registry.answer(about: program).groups == ["c"])
+    }
+
     @Test func `an entry gives a program its entitlements`() throws {
         let place = try Place()
         try place.entry(plainEntry)

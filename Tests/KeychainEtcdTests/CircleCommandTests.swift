@@ -5,6 +5,7 @@
 
 import EtcdTestSupport
 import Foundation
+import KeychainCrypto
 import TestPrograms
 import Testing
 
@@ -60,12 +61,12 @@ extension `With etcd` {
                 #expect(pasted.isJoined)
                 #expect(try two.values() == ["a": "1"])
 
-                // The holder of the recovery code needs no other machine.
-                let code = try three.run(
-                    ["sync", "join", "--recovery-code-fd", "0"],
-                    input: "abandon "
-                        + words.text.split(separator: " ").dropFirst().joined(separator: " "))
-                #expect(code.status == 1, "\(code)")
+                // The holder of the recovery code needs no other machine. Another code is refused.
+                let other = RecoveryCode.random().words.joined(separator: " ")
+                let refused = try three.run(
+                    ["sync", "join", "--recovery-code-fd", "0"], input: other)
+                #expect(refused.status == 4, "\(refused)")
+                #expect(try three.status().circle == nil)
                 let recovered = try three.require(
                     ["sync", "join", "--recovery-code-fd", "0"], input: words.text)
                 #expect(recovered.text == "Joined the circle \(circle), of 3 machines.\n")
@@ -108,13 +109,14 @@ extension `With etcd` {
             try machine.require(["sync", command]).text
                 .replacing(#/[0-9a-f]{64}/#, with: "CIRCLE")
                 .replacing(#/[0-9a-f]{32}/#, with: "ID")
+                .replacing(#/(less than a|[0-9]+) minutes? ago/#, with: "AGE")
                 .replacing(#/  +/#, with: "  ")
         }
         let members = """
             NAME  ID  GROUPS  SEEN  WITHHELD
-            -  ID  all  less than a minute ago
+            -  ID  all  AGE
             one  ID  all  this machine
-            two  ID  all  less than a minute ago
+            two  ID  all  AGE
 
             """
         // The machines are ordered by their random identifiers.

@@ -231,6 +231,15 @@ import Testing
         }
     }
 
+    /// The offsets are those of Documentation/Synchronization.md, "Heads".
+    @Test func `a head with index 0 and a digest isn't one of a log without entries`() throws {
+        var bytes = try a.replica.signedHead(moment: 1000).bytes
+        bytes.replaceSubrange(56..<64, with: repeatElement(0, count: 8))
+        #expect(throws: SynchronizationFailure.self) { try SignedHead(decoding: bytes) }
+        bytes.replaceSubrange(64..<96, with: repeatElement(0, count: 32))
+        #expect(try SignedHead(decoding: bytes).log == .empty)
+    }
+
     @Test func `a signed head with an earlier date is accepted once its log has grown`()
         throws
     {

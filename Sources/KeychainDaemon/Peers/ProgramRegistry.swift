@@ -168,13 +168,9 @@ private struct State {
             return keepLast("\(quoted(folder)) can't be listed")
         }
         let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { folder + "/" + $0 }
-        var present = ["": status.identity]
-        for path in paths { present[path] = Files.status(ofLink: path)?.identity }
-        // The lists that the entries named when they were read.
-        for path in signature?.keys.filter({ !$0.hasSuffix(".json") && !$0.isEmpty }) ?? [] {
-            present[path] = Files.status(ofLink: path)?.identity ?? Self.absent
-        }
-        guard present != signature else { return }
+        var own = ["": status.identity]
+        for path in paths { own[path] = Files.status(ofLink: path)?.identity }
+        guard addingLists(to: own) != signature else { return }
         let last = entries
         entries = []
         problems = []
@@ -185,7 +181,7 @@ private struct State {
             try TrustedFile.check(folder, status)
         } catch {
             problems = [error.reason]
-            signature = present
+            signature = own
             revision += 1
             return
         }
@@ -196,12 +192,16 @@ private struct State {
             return keepLast(error.reason)
         }
         revision += 1
-        present = present.filter { $0.key.isEmpty || $0.key.hasSuffix(".json") }
-        for entry in entries {
-            present[entry.entitlements] =
-                Files.status(ofLink: entry.entitlements)?.identity ?? Self.absent
+        signature = addingLists(to: own)
+    }
+
+    /// Adds the files with the entitlements that the entries name.
+    private func addingLists(to files: [String: FileIdentity]) -> [String: FileIdentity] {
+        var files = files
+        for path in Set(entries.map(\.entitlements)) where files[path] == nil {
+            files[path] = Files.status(ofLink: path)?.identity ?? Self.absent
         }
-        signature = present
+        return files
     }
 
     /// The identity recorded for a missing file.

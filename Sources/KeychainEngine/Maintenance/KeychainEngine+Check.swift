@@ -45,8 +45,10 @@ extension KeychainEngine {
         if differs || keybagCopyDiffered {
             let stays = try Bootstrap.keybagCopyDiffers(store.file)
             report.notices.append(
-                "the file `keybag` was not a copy of the keybag in the database, and "
-                    + (stays ? "can't be rewritten: remove it" : "was rewritten"))
+                "the file `keybag` was missing or not a copy of the keybag in the database, and "
+                    + (stays
+                        ? "can't be rewritten: remove it, or make the keychain's folder writable"
+                        : "was rewritten"))
         }
         var damagedRows: [SealedRow] = []
         var isWanted = true

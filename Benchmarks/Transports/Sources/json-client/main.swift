@@ -5,12 +5,12 @@ import Comparison
 import Foundation
 import NIOCore
 
-struct Put: Encodable {
+struct PutRequest: Encodable {
     let key: Data
     let value: Data
 }
 
-struct Range: Encodable {
+struct RangeRequest: Encodable {
     let key: Data
     let rangeEnd: Data
     let limit: Int
@@ -21,12 +21,12 @@ struct RangeAnswer: Decodable {
     let kvs: [Pair]?
 }
 
-struct Watch: Encodable {
+struct WatchRequest: Encodable {
     struct Create: Encodable { let key: Data }
     let createRequest: Create
 }
 
-struct WatchLine: Decodable {
+struct WatchAnswer: Decodable {
     struct Event: Decodable {}
     struct Result: Decodable {
         let created: Bool?
@@ -40,23 +40,23 @@ struct JSONInterface: EtcdInterface {
     let base: String
 
     func put(_ key: String, _ value: [UInt8]) async throws {
-        _ = try await post("kv/put", Put(key: Data(key.utf8), value: Data(value)))
+        _ = try await post("kv/put", PutRequest(key: Data(key.utf8), value: Data(value)))
     }
 
     func range(from first: String, to end: String, limit: Int) async throws -> [[UInt8]] {
-        let request = Range(key: Data(first.utf8), rangeEnd: Data(end.utf8), limit: limit)
+        let request = RangeRequest(key: Data(first.utf8), rangeEnd: Data(end.utf8), limit: limit)
         let body = try await post("kv/range", request).collect(upTo: 64 << 20)
         let answer = try JSONDecoder().decode(RangeAnswer.self, from: Data(body.readableBytesView))
         return (answer.kvs ?? []).map { Array($0.value) }
     }
 
     func watch(_ key: String, _ arrived: @escaping @Sendable () -> Void) async throws {
-        let request = Watch(createRequest: .init(key: Data(key.utf8)))
+        let request = WatchRequest(createRequest: .init(key: Data(key.utf8)))
         var rest = Data()
         for try await part in try await post("watch", request) {
             rest.append(contentsOf: part.readableBytesView)
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                let line = try JSONDecoder().decode(WatchLine.self, from: rest[..<end])
+                let line = try JSONDecoder().decode(WatchAnswer.self, from: rest[..<end])
                 rest = Data(rest[(end + 1)...])
                 if line.result.created == true { arrived() }
                 for _ in line.result.events ?? [] { arrived() }

@@ -1,4 +1,4 @@
-// LyingGateway: etcd's JSON gateway with its keys in memory, for a stand-in server. Until a test
+// HostileGateway: etcd's JSON gateway with its keys in memory, for a stand-in server. Until a test
 // says otherwise, it answers as etcd does.
 
 #if Synchronization
@@ -6,7 +6,7 @@
 import Foundation
 import Synchronization
 
-final class LyingGateway: Sendable {
+final class HostileGateway: Sendable {
     struct Pair {
         var value: [UInt8]
         var created: Int64
@@ -44,7 +44,7 @@ final class LyingGateway: Sendable {
     }
 
     /// Gives another gateway the same keys. From then on, each of them stores its own changes.
-    func copyKeys(to other: LyingGateway) {
+    func copyKeys(to other: HostileGateway) {
         let (pairs, revision) = with { ($0.pairs, $0.revision) }
         other.with { ($0.pairs, $0.revision) = (pairs, revision) }
     }
@@ -99,7 +99,7 @@ private struct Message {
     }
 }
 
-extension LyingGateway.State {
+extension HostileGateway.State {
     fileprivate var header: String { #""header":{"revision":"\#(revision)"}"# }
 
     /// The fields of an answer with keys. All keys are ASCII.

@@ -1,4 +1,4 @@
-// LyingGatewayTests: machines of a circle whose gateway withholds, replays, forks, swaps, drops and
+// HostileGatewayTests: machines of a circle whose gateway withholds, replays, forks, swaps, drops and
 // reorders. No keychain accepts anything wrong, and the status reports what can be noticed. The
 // tests of KeychainSynchronizer cover the same lies, and more, without etcd's client.
 
@@ -15,13 +15,13 @@ import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing
 
-@Suite struct `A circle whose gateway lies` {
+@Suite struct `A circle with a hostile gateway` {
     /// Two machines that have the items "a" and "b", the gateway that both use, and a second one
     /// that neither uses yet.
     private struct Circle {
-        let gateway: LyingGateway
+        let gateway: HostileGateway
         let store: EtcdStore
-        let fork: LyingGateway
+        let fork: HostileGateway
         let forkStore: EtcdStore
         let one: Device
         let two: Device
@@ -62,7 +62,7 @@ import Testing
     private static let items = ["a": "1", "b": "2"]
 
     private func withCircle(_ test: (Circle) async throws -> Void) async throws {
-        let (gateway, fork) = (LyingGateway(), LyingGateway())
+        let (gateway, fork) = (HostileGateway(), HostileGateway())
         try await StandInServer.with([{ gateway.reply($0) }, { fork.reply($0) }]) {
             servers, certificates in
             let clients = try servers.map { try standInClient([$0.endpoint], certificates) }
@@ -104,7 +104,7 @@ import Testing
             let (one, two) = (circle.one, circle.two)
             let last = try #require(
                 try await two.status().machines.first { !$0.isThisOne }?.seen)
-            let known = LyingGateway()
+            let known = HostileGateway()
             circle.gateway.copyKeys(to: known)
             for hour in 1...3 {
                 one.clock.now += 3600
@@ -127,7 +127,7 @@ import Testing
 
     @Test func `an earlier state that the gateway replays replaces nothing`() async throws {
         try await withCircle { circle in
-            let old = LyingGateway()
+            let old = HostileGateway()
             circle.gateway.copyKeys(to: old)
             _ = try await circle.save(["3"], by: circle.one)
             try await circle.two.settle()
