@@ -57,6 +57,17 @@ final class Shared<Value: Sendable>: Sendable {
     }
 }
 
+/// Counts its deallocations.
+private final class Captured: Sendable {
+    private let released: Shared<Int>
+
+    init(_ released: Shared<Int>) {
+        self.released = released
+    }
+
+    deinit { released.withLock { $0 += 1 } }
+}
+
 @Suite(.timeLimit(.minutes(20))) struct AsyncTests {
     @Test(arguments: Way.allCases)
     func `asynchronous functions do the same as synchronous ones`(way: Way) async throws {
@@ -143,6 +154,50 @@ final class Shared<Value: Sendable>: Sendable {
         // Operations that are still waiting run before this empty operation.
         try await pool.run {}
         #expect(!ran.withLock { $0 })
+    }
+
+    @Test
+    func `what an operation captured is released although its thread runs other operations`()
+        async throws
+    {
+        let pool = BlockingPool(width: 1)
+        let released = Shared(0)
+        func operation(_ work: @escaping @Sendable () -> Void) -> Task<Void, any Error> {
+            let captured = Captured(released)
+            return Task { try await pool.run { withExtendedLifetime(captured, work) } }
+        }
+        let (began, signal) = AsyncStream<Void>.makeStream()
+        var begun = began.makeAsyncIterator()
+        let firstGate = DispatchSemaphore(value: 0)
+        let lastGate = DispatchSemaphore(value: 0)
+        let first = operation {
+            signal.yield()
+            firstGate.wait()
+        }
+        await begun.next()
+        let second = operation {}
+        while pool.waitingCount < 1 { await Task.yield() }
+        let last = Task {
+            try await pool.run {
+                signal.yield()
+                lastGate.wait()
+            }
+        }
+        while pool.waitingCount < 2 { await Task.yield() }
+        let canceled = operation {}
+        while pool.waitingCount < 3 { await Task.yield() }
+        canceled.cancel()
+        firstGate.signal()
+        await begun.next()
+        // The only thread runs the last operation, and the others have ended.
+        try await first.value
+        try await second.value
+        await #expect(throws: CancellationError.self) { try await canceled.value }
+        let deadline = Date(timeIntervalSinceNow: 60)
+        while released.withLock({ $0 }) < 3, Date() < deadline { await Task.yield() }
+        #expect(released.withLock { $0 } == 3)
+        lastGate.signal()
+        try await last.value
     }
 
     #if !canImport(Darwin)

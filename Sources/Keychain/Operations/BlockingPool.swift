@@ -2,6 +2,8 @@
 //   (1) At most `width` operations run at the same time. The others wait in FIFO order.
 //   (2) An operation whose task was canceled before it started never starts.
 //   (3) No thread of Swift's cooperative pool blocks on an operation.
+//   (4) What an operation captured, for example a secret or a subscription, is released when it
+//       ends or is canceled, even while its thread runs other operations.
 
 import Dispatch
 import Synchronization
@@ -42,14 +44,11 @@ final class BlockingPool: Sendable {
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
-        let ticket = Ticket<Value>()
+        let ticket = Ticket(work)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard ticket.wait(continuation) else { return }
-                submit {
-                    guard let continuation = ticket.start() else { return }
-                    continuation.resume(with: Result(catching: work))
-                }
+                submit { ticket.run() }
             }
         } onCancel: {
             ticket.cancel()
@@ -93,50 +92,62 @@ final class BlockingPool: Sendable {
     }
 }
 
-/// The state of one operation: new, then waiting, and then started. It can be canceled until it
-/// starts.
+/// One operation: new, then waiting, and then started. It can be canceled until it starts.
 private final class Ticket<Value: Sendable>: Sendable {
+    typealias Work = @Sendable () throws -> Value
+    typealias Continuation = CheckedContinuation<Value, any Error>
+
     private enum Phase {
-        case new
-        case waiting(CheckedContinuation<Value, any Error>)
+        case new(Work)
+        case waiting(Work, Continuation)
         case started
-        case cancelled
+        case canceled
     }
 
-    private let phase = Mutex(Phase.new)
+    private let phase: Mutex<Phase>
+
+    init(_ work: @escaping Work) {
+        phase = Mutex(.new(work))
+    }
 
     /// - Returns: `false` if the task was canceled. In that case, the continuation has been resumed
     ///   with `CancellationError`.
-    func wait(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
+    func wait(_ continuation: Continuation) -> Bool {
         let goesOn = phase.withLock { phase in
-            if case .cancelled = phase { return false }
-            phase = .waiting(continuation)
+            guard case .new(let work) = phase else { return false }
+            phase = .waiting(work, continuation)
             return true
         }
         if !goesOn { continuation.resume(throwing: CancellationError()) }
         return goesOn
     }
 
-    /// - Returns: The continuation to resume with the result, or `nil` if the operation was
-    ///   canceled.
-    func start() -> CheckedContinuation<Value, any Error>? {
-        phase.withLock { phase in
-            guard case .waiting(let continuation) = phase else { return nil }
+    /// Does the work, unless it was canceled, and resumes the task with the result.
+    func run() {
+        guard let (continuation, result) = finish() else { return }
+        continuation.resume(with: result)
+    }
+
+    /// The work is released when this function returns, and so before the task is resumed.
+    private func finish() -> (Continuation, Result<Value, any Error>)? {
+        let started: (Work, Continuation)? = phase.withLock { phase in
+            guard case .waiting(let work, let continuation) = phase else { return nil }
             phase = .started
-            return continuation
+            return (work, continuation)
         }
+        return started.map { work, continuation in (continuation, Result(catching: work)) }
     }
 
     func cancel() {
-        let waiting: CheckedContinuation<Value, any Error>? = phase.withLock { phase in
+        let waiting: Continuation? = phase.withLock { phase in
             switch phase {
             case .new:
-                phase = .cancelled
+                phase = .canceled
                 return nil
-            case .waiting(let continuation):
-                phase = .cancelled
+            case .waiting(_, let continuation):
+                phase = .canceled
                 return continuation
-            case .started, .cancelled:
+            case .started, .canceled:
                 return nil
             }
         }
