@@ -82,8 +82,11 @@ package struct Replica: Sendable {
     /// the keychain lacks versions that would have to be appended again. A new replica, which reads
     /// all logs, gives such versions to the keychain.
     package internal(set) var lacksVersions = false
-    /// Whether a retired log has begun to count again since this replica was created: this replica
-    /// may have passed over the log's entries. A new replica takes them.
+    /// By log, the last entry that made earlier ones of the log unneeded.
+    private var shortened: LogIndexes = [:]
+    /// Whether this replica has passed over entries that count. A new replica takes them. This is
+    /// so if, since this replica was created, a retired log has begun to count again, or an entry
+    /// that made earlier ones of its log unneeded has become void.
     package private(set) var lacksEntries = false
     var ready: Ready?
 
@@ -145,8 +148,10 @@ package struct Replica: Sendable {
             try replica.compare(entry.change.heads)
             replica.claim(entry.change.heads)
         }
-        lacksEntries = lacksEntries || circle.roster.lapseCount != lapseCount
         ledger.revise(circle.roster)
+        lacksEntries =
+            lacksEntries || circle.roster.lapseCount != lapseCount
+            || shortened.contains { $0.key != id && ledger.isVoid($0.key, $0.value) }
         regrantVoid()
         switch entry.change {
         case .add(let addition) where entry.signer == id:
@@ -182,74 +187,6 @@ package struct Replica: Sendable {
             if closed.index > heads[machine]?.index ?? 0 { heads[machine] = closed }
         }
         return heads
-    }
-
-    /// Signs a change of the membership, which takes effect once it is in the membership log.
-    package func change(
-        _ change: MembershipEntry.Change, created: Int64
-    ) throws(KeychainFailure) -> MembershipEntry {
-        try MembershipEntry(change, after: circle.head, in: circle.id, created: created, by: keys)
-    }
-
-    /// Returns the change that adds a machine; `nil` if this machine has no circle key yet.
-    package func addition(
-        of machine: MachineDescription, name: String, scope: GroupScope, token: Bytes16? = nil
-    ) -> MembershipEntry.Change? {
-        guard let circleKey else { return nil }
-        return .add(
-            MembershipEntry.Addition(
-                machine: machine, scope: scope, token: token,
-                sealedName: circleKey.seal(name: name, of: machine.id), heads: readHeads))
-    }
-
-    /// Returns the content of a machine's removal: the logs count as far as this machine has read
-    /// them.
-    package func closing(of machine: MachineID) -> MembershipEntry.Closing {
-        var heads = readHeads
-        // A machine that has left can't append again what becomes void. So a log that was closed
-        // counts at least up to the entry at which it was closed.
-        for (other, closed) in circle.closed where closed.index > heads[other]?.index ?? 0 {
-            heads[other] = closed
-        }
-        return MembershipEntry.Closing(machine: machine, heads: heads)
-    }
-
-    /// Returns the change that suspends a member: its log counts as far as this machine has read
-    /// it. `nil` if the member isn't present or is this machine, or if its log is known to have
-    /// entries that this machine hasn't read.
-    package func suspension(of machine: MachineID) -> MembershipEntry.Change? {
-        guard ledger.isPresent(machine), machine != id, withheld[machine] == nil else {
-            return nil
-        }
-        let heads = readHeads.filter { $0.key == machine }
-        return .suspend(MembershipEntry.Closing(machine: machine, heads: heads))
-    }
-
-    /// Returns the change that retires the log of a removed or suspended machine. `nil` if the
-    /// machine was neither removed nor suspended. Also `nil` if this machine first has to read the
-    /// rest of that log, to get keys that open versions, or to append something, such as versions
-    /// or grants that no other log has, and if ``lacksEntries`` is set.
-    package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
-        guard !lacksEntries, let closed = circle.closed[machine],
-            nextIndex(of: machine) > closed.index,
-            // What earlier sessions have read is in the keychain.
-            cursors[machine]?.isWhole ?? true || ledger.reached[machine] ?? 0 >= closed.index,
-            isAllOpened
-        else { return nil }
-        let left = ledger.adopt(machine, unloadable: unloadable)
-        lacksVersions = lacksVersions || !left.isDisjoint(with: unloadable)
-        guard left.isEmpty, !ledger.isAppendingOrInDoubt,
-            adoptGrants(of: machine), ready == nil
-        else { return nil }
-        var heads = readHeads
-        heads[machine] = closed
-        return .retire(MembershipEntry.Closing(machine: machine, heads: heads))
-    }
-
-    /// The name of a machine; `nil` if this machine has no circle key yet, or if the machine's
-    /// addition contains no name that this key opens.
-    package func name(of machine: MachineID) -> String? {
-        circle.machine(machine).flatMap { circleKey?.name($0.sealedName, of: machine) }
     }
 
     // MARK: Reading
@@ -314,6 +251,7 @@ package struct Replica: Sendable {
         let hasVersions = entry.parts.contains {
             if case .version = $0 { true } else { false }
         }
+        let first = ledger.first(of: writer)
         _ = ledger.take(
             Ledger.Entry(
                 writer: writer, index: entry.index, known: entry.frame.membership.index,
@@ -321,6 +259,7 @@ package struct Replica: Sendable {
                 acknowledged: entry.frame.acknowledged.indexes, isClean: entry.frame.isClean,
                 versions: [:],
                 isOfInterest: hasVersions || entry.grants(to: id)))
+        if ledger.first(of: writer) != first { shortened[writer] = entry.index }
         noteGrants(entry)
         noteUses(entry)
         var changes: [Change] = []
@@ -400,7 +339,7 @@ package struct Replica: Sendable {
 
     /// Whether the key of each needed version that was read is known. Versions that are held back
     /// in ``unconfirmed`` aren't considered.
-    private var isAllOpened: Bool {
+    var isAllOpened: Bool {
         !unopened.values.joined().contains { ledger.isNeeded($0.place.writer, $0.place.index) }
     }
 

@@ -23,8 +23,8 @@ struct Session: Sendable {
     /// the keychain was compared with them.
     var isCurrent = false
     /// Whether this machine was suspended since the session became current or has returned since,
-    /// or whether a retired log counts again. Only a session that has read all logs again can tell
-    /// what this machine has missed.
+    /// or whether entries count that the session has passed over. Only a session that has read all
+    /// logs again can tell what this machine has missed.
     var isOutdated = false
     /// Whether the server no longer shows some entries of this machine's own log that it once had.
     var isOwnLogMissing = false

@@ -60,6 +60,12 @@ package struct Ledger: Hashable, Sendable {
         package internal(set) var earlier: [VersionStamp: LogIndexes] = [:]
         /// Whether this machine has yet to append the current version.
         package internal(set) var isPending = false
+
+        /// The version in the last entry of a log that contains the item.
+        func stamp(in writer: MachineID) -> VersionStamp? {
+            if places[writer] != nil { return stamp }
+            return earlier.first { $0.value[writer] != nil }?.key
+        }
     }
 
     struct Log: Hashable, Sendable {
@@ -204,12 +210,26 @@ package struct Ledger: Hashable, Sendable {
         var taken: [Bytes16] = []
         for (name, stamp) in versions {
             let before = place(of: name, in: writer)
-            guard index > before ?? 0 else { continue }
+            if let before, index <= before {
+                guard let held = items[name], let stated = held.stamp(in: writer) else { continue }
+                if index < before {
+                    // The version in the later entry was opened first.
+                    guard stamp > held.stamp else { continue }
+                    replace(name, stamp)
+                    taken.append(name)
+                    // The log's last entry with the item has a version that is superseded.
+                    doubt(name, [:])
+                    continue
+                }
+                guard stamp > stated else { continue }
+            }
+            let wasCounting = items[name]?.places[writer] != nil
             remove(name, from: writer)
             if writer == me, let before { outdated[name] = before }
             if let held = items[name], stamp < held.stamp {
                 items[name]?.earlier[stamp, default: [:]][writer] = index
                 if writer == me { outdated[name] = index }
+                if wasCounting { doubt(name, [:]) }
             } else {
                 if items[name]?.stamp != stamp {
                     replace(name, stamp)

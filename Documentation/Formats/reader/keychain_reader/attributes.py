@@ -90,10 +90,10 @@ _DECIMAL = re.compile(rb"0|-?[1-9][0-9]*")
 
 
 def _is_decimal_integer(text: bytes) -> bool:
-    """Whether text is a number in its one decimal form, of 64 bits."""
+    """Whether text is a number of 32 bits in its one decimal form."""
     if len(text) > 20 or _DECIMAL.fullmatch(text) is None:
         return False
-    return -(1 << 63) <= int(text) < 1 << 63
+    return -(1 << 31) <= int(text) < 1 << 31
 
 
 def is_of_kind(name: str, value: Value) -> bool:

@@ -1,0 +1,120 @@
+// OpeningOrderTests: what a machine knows doesn't depend on when it reads entries and opens
+// versions. Keys can arrive late, and the last version in a log needn't be the greatest one.
+
+import KeychainCore
+import KeychainSynchronization
+import TestPrograms
+import Testing
+
+@Suite struct `Versions of one item in any order` {
+    private let me = MachineID(Bytes16(high: 0, low: 1))
+    private let name = Bytes16(high: 0, low: 7)
+
+    private struct Place: Hashable {
+        let writer: MachineID
+        let index: UInt64
+        let stamp: VersionStamp
+    }
+
+    /// A circle of this machine and two others.
+    private var roster: Roster {
+        var roster = Roster(founder: me)
+        for number in 2...3 {
+            let machine = MachineID(Bytes16(high: 0, low: UInt64(number)))
+            _ = roster.apply(.add(machine), at: UInt64(number))
+        }
+        return roster
+    }
+
+    private func ledger(opening places: [Place]) -> Ledger {
+        var ledger = Ledger(me: me, roster: roster)
+        for number in 1...3 as ClosedRange<UInt64> {
+            for index in 1...3 as ClosedRange<UInt64> {
+                let entry = Ledger.Entry(
+                    writer: MachineID(Bytes16(high: 0, low: number)), index: index, known: 3,
+                    first: 1, acknowledged: [:], isClean: true, versions: [:], isOfInterest: true)
+                _ = ledger.take(entry)
+            }
+        }
+        for place in places {
+            _ = ledger.take([name: place.stamp], of: place.writer, at: place.index)
+        }
+        _ = ledger.settle()
+        return ledger
+    }
+
+    @Test(arguments: 1...500 as ClosedRange<UInt64>)
+    func `the greatest one counts and is in a log or yet to be appended`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var places: [Place] = []
+        for number in 1...3 as ClosedRange<UInt64> {
+            for index in 1...3 as ClosedRange<UInt64> {
+                for _ in 0..<Int.random(in: 0...2, using: &random) {
+                    places.append(
+                        Place(
+                            writer: MachineID(Bytes16(high: 0, low: number)), index: index,
+                            stamp: VersionStamp(
+                                modified: Double(Int.random(in: 1...4, using: &random)),
+                                isDeletion: .random(using: &random), digest: .zero)))
+                }
+            }
+        }
+        guard let greatest = places.map(\.stamp).max() else { return }
+        let inOrder = ledger(opening: places)
+        let shuffled = ledger(opening: places.shuffled(using: &random))
+        #expect(shuffled.items == inOrder.items)
+        let held = try #require(inOrder.items[name])
+        #expect(held.stamp == greatest)
+        #expect(held.isPending != !held.places.isEmpty)
+        for (writer, index) in held.places {
+            #expect(places.contains(Place(writer: writer, index: index, stamp: greatest)))
+        }
+    }
+}
+
+@Suite struct `Entries that become void after a machine has read them` {
+    private let server = TestServer()
+
+    /// Gives the machine a new replica, which has read the machine's own log.
+    private func restart(_ machine: TestMachine) throws {
+        let old = machine.replica
+        machine.replica = Replica(
+            old.keys, try server.circle(), circleKey: old.circleKey,
+            groupKeys: Array(old.groupKeys.values), remembering: old.readHeads)
+        let log = try #require(server.logs[machine.id])
+        machine.replica.skip(machine.id, to: try #require(log.keys.min()))
+        for (_, bytes) in log.sorted(by: { $0.key < $1.key }) {
+            machine.store(try machine.replica.restore(LogEntry(decoding: bytes)))
+        }
+    }
+
+    @Test func `a machine reads all logs again if one of them made earlier entries unneeded`()
+        throws
+    {
+        let a = try TestMachine.founder(server)
+        let (b, c) = (try a.add("second"), try a.add("third"))
+        let d = try a.add("fourth")
+        try converge(a, b, c, d)
+        for value in ["1", "2"] {
+            try b.set("item", value)
+            _ = try b.append()
+        }
+        // A machine's own entries make earlier ones unneeded even if they are void.
+        try restart(b)
+        let before = c.replica.ledger.first(of: b.id)
+        try c.read()
+        #expect(c.replica.ledger.first(of: b.id) > before)
+        #expect(!c.replica.lacksEntries)
+        // Machine a has not read these entries.
+        try a.carryOut(.remove(a.replica.closing(of: d.id)))
+        try c.read()
+        try b.read()
+        #expect(c.replica.lacksEntries)
+        #expect(!b.replica.lacksEntries)
+        try restart(c)
+        try c.read()
+        #expect(!c.replica.lacksEntries)
+        try converge(a, b, c)
+        for machine in [a, b, c] { #expect(machine.values == ["item": "2"]) }
+    }
+}
