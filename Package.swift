@@ -356,7 +356,7 @@ let package = Package(
                     name: "NIOSSL", package: "swift-nio-ssl",
                     condition: .when(traits: ["Synchronization"])),
             ],
-            exclude: ["two_shells.py"], swiftSettings: settings),
+            exclude: ["at_terminal.py", "two_shells.py"], swiftSettings: settings),
         .testTarget(
             name: "KeychainWireTests",
             dependencies: ["TestPrograms", "KeychainWire", "KeychainCore"],

@@ -67,9 +67,17 @@ extension `With etcd` {
                     ["sync", "join", "--recovery-code-fd", "0"], input: other)
                 #expect(refused.status == 4, "\(refused)")
                 #expect(try three.status().circle == nil)
-                let recovered = try three.require(
-                    ["sync", "join", "--recovery-code-fd", "0"], input: words.text)
-                #expect(recovered.text == "Joined the circle \(circle), of 3 machines.\n")
+                let unasked = try three.run(["sync", "join", "--recovery-code", "--no-prompt"])
+                #expect(unasked.status == 4)
+                #expect(unasked.complaint.contains("There is no terminal for a prompt."))
+                let typed = words.text.split(separator: "\n").joined(separator: " ")
+                let recovered = try three.run(
+                    ["sync", "join", "--recovery-code"], typing: typed, at: "Recovery code: ")
+                #expect(recovered.isDone)
+                // The code isn't shown when it is typed.
+                #expect(recovered.text.contains("Recovery code: \n"))
+                #expect(
+                    recovered.text.hasSuffix("Joined the circle \(circle), of 3 machines.\n"))
                 #expect(try three.values() == ["a": "1"])
                 #expect(try three.set("b", "2").isDone)
                 try three.require(["sync", "status"])
@@ -96,6 +104,11 @@ extension `With etcd` {
                 let all = ["a": "after the removal", "b": "2", "c": "3"]
                 #expect(try one.status().machines.map(\.name) == ["one"])
                 #expect(try one.values() == all)
+                #expect(try three.values() == all)
+                // It can come back.
+                let again = try three.require(
+                    ["sync", "join", "--recovery-code-fd", "0"], input: words.text)
+                #expect(again.text == "Joined the circle \(circle), of 2 machines.\n")
                 #expect(try three.values() == all)
                 #expect(try one.status().notices == [])
             }

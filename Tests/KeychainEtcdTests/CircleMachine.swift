@@ -176,6 +176,17 @@ final class CircleMachine {
             variables: ["keychainctl": try Self.path("keychainctl")])
     }
 
+    /// Runs `keychainctl` on a terminal, and types a line once the terminal shows a text. The output
+    /// is what the terminal has shown.
+    func run(_ arguments: [String], typing line: String, at prompt: String) throws -> Outcome {
+        let script = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "at_terminal.py")
+        return try run(
+            program: "/usr/bin/env",
+            ["python3", script.path, prompt, try Self.path("keychainctl")] + arguments,
+            input: line + "\n")
+    }
+
     /// Starts `keychainctl`, for a test that writes its input while it runs.
     func start(_ arguments: [String], input: Pipe) throws -> TestProgram {
         try TestProgram(
