@@ -118,3 +118,44 @@ import Testing
         for machine in [a, b, c] { #expect(machine.values == ["item": "2"]) }
     }
 }
+
+@Suite struct `Versions in a removed machine's log` {
+    /// The server doesn't show the last entry of the removed machine's log, so that the versions in
+    /// the entries before it are held back. One of them is later than the one that the other log
+    /// drops.
+    @Test func `an item isn't taken for deleted while its current version is held back`() throws {
+        let server = TestServer()
+        let a = try TestMachine.founder(server)
+        let (b, c) = (try a.add("second"), try a.add("third"))
+        try converge(a, b, c)
+        for value in ["0", "1"] {
+            try b.set("x", value)
+            _ = try b.append()
+        }
+        try c.exchange()
+        c.clock = b.clock
+        try c.set("x", "2")
+        _ = try c.append()
+        let end = try #require(server.logs[c.id]?.keys.max())
+        try b.read(c.id)
+        try c.set("y", "1")
+        _ = try c.append()
+        try a.exchange()
+        let d = try a.add("fourth")
+        _ = try a.append()
+        try a.carryOut(.remove(a.replica.closing(of: c.id)))
+        let hidden = server.logs[c.id]?.removeValue(forKey: end + 1)
+        #expect(hidden != nil)
+        try d.read()
+        #expect(d.values == ["x": "1"])
+
+        // The second machine's log drops its version.
+        try b.exchange()
+        try a.exchange()
+        try d.read()
+        #expect(d.values == ["x": "1"])
+        server.logs[c.id]?[end + 1] = hidden
+        try d.read()
+        #expect(d.values == ["x": "2", "y": "1"])
+    }
+}
