@@ -209,6 +209,42 @@ import Testing
         #expect(!reads.contains { $0.hasPrefix("deletion") })
     }
 
+    @Test func `a retired log is deleted only in a round that reads everything`() async throws {
+        let (server, one, two) = try await circle()
+        let three = try Device("three", server.server)
+        try await one.add(three)
+        try await converge(one, two, three)
+        let log = try await server.server.log(of: three)
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        // The other machine acknowledges the copies of the log, and can't delete the log itself.
+        let keeping = HookedStore(server.server) { request in
+            if case .delete = request { throw HookedStore.Lost() }
+        }
+        let counts = Mutex(Counts())
+        let request = "\(try await one.circle().description)/t/0"
+        let (begun, ended) = (Counter(), Counter())
+        try await run(one, server) { reads in
+            let now = counts.withLock { $0.add(reads) }
+            if now.quiet == 50, begun.value == 0 {
+                begun.increment()
+                Task {
+                    for _ in 0..<5 { _ = try? await two.relay(through: keeping).settle() }
+                    // In the round after this change, the relay looks for its machine's last entry.
+                    try await server.server.put(request, [1])
+                    ended.increment()
+                }
+            }
+            return ended.value == 1 && now.quiet > 500 || now.total == 50_000
+        }
+        let demand = try await one.relay.send(.exchange(Delivery()))
+        #expect(try Demand(messageBytes: demand.message).retired.count == 1)
+        #expect(server.server.hasRecord(log))
+        try await one.settle()
+        #expect(!server.server.hasRecord(log))
+    }
+
     @Test func `another machine's change is read while the relay watches the server`() async throws
     {
         let (server, one, two) = try await circle()
