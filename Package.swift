@@ -297,7 +297,7 @@ let package = Package(
             name: "KeychainSynchronizationTests",
             dependencies: [
                 "FormatVectors", "KeychainSynchronization", "KeychainCore", "KeychainCrypto",
-                "KeychainSQLite", "TestPrograms",
+                "KeychainSQLite", "TestPrograms", crypto,
             ],
             swiftSettings: settings),
         // Machines of a circle, and a server in memory, for tests.
