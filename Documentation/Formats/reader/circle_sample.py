@@ -2,6 +2,8 @@
 
 import base64
 import json
+import unittest
+from collections.abc import Callable
 from typing import Any
 
 import circle_writer as writing
@@ -48,7 +50,7 @@ class Sample:
         self._later_entries()
         for machine in (self.desk, self.phone, self.tablet):
             circle.sign_head(machine)
-        circle.sign_head(self.laptop, known=4, log=circle.head(self.laptop, 3))
+        circle.sign_head(self.laptop, circle.membership(4), circle.head(self.laptop, 3))
         token = circle.token(self.token, self.desk, ["web"], 2)
         circle.request_with_token(token, self.token, self.phone)
         self.attempt, self.digits = circle.join(self.stranger, self.desk)
@@ -156,3 +158,50 @@ def encoded(**values: bytes | None) -> dict[str, str | None]:
 
 def log_key(machine: Machine, index: int) -> str:
     return f"l/{machine.id.hex()}/{index:016x}"
+
+
+class CircleTestCase(unittest.TestCase):
+    """Changes a copy of the sample's records, and reads them."""
+
+    sample: Sample
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.sample = Sample()
+
+    def after(
+        self, change: Callable[[CircleWriter], None], reader: Machine | None = None
+    ) -> Report:
+        circle = self.sample.circle.copy()
+        change(circle)
+        return read(circle, (reader or self.sample.desk).keys())
+
+    def check(
+        self, change: Callable[[CircleWriter], None], where: str, what: str,
+        reader: Machine | None = None, kind: str = "problems",
+    ) -> Report:
+        report = self.after(change, reader)
+        found = said(report, kind)
+        self.assertTrue(
+            any(place == where and what in reason for place, reason in found),
+            f"{where}: {what} isn't in {found}",
+        )
+        return report
+
+    def check_accepted(
+        self, change: Callable[[CircleWriter], None], reader: Machine | None = None
+    ) -> Report:
+        report = self.after(change, reader)
+        self.assertEqual(said(report), [])
+        return report
+
+    def check_record(
+        self, key: str, change: Callable[[bytes], bytes | None], what: str,
+        where: str | None = None,
+    ) -> Report:
+        def apply(circle: CircleWriter) -> None:
+            changed = change(circle.records.pop(key))
+            if changed is not None:
+                circle.records[key] = changed
+
+        return self.check(apply, where or key, what)

@@ -121,12 +121,17 @@ class GroupKey:
     key: bytes
 
     @property
+    def name(self) -> bytes:
+        """The group's. A lone surrogate stands for a byte that is no UTF-8."""
+        return self.group.encode("utf-8", "surrogateescape")
+
+    @property
     def id(self) -> bytes:
         text = TEXT + b"key" + self.circle + u64(self.epoch)
-        return sha256(text + sized(self.group.encode()) + self.key)[:16]
+        return sha256(text + sized(self.name) + self.key)[:16]
 
     def encoded(self) -> bytes:
-        return u64(self.epoch) + sized(self.group.encode()) + self.key
+        return u64(self.epoch) + sized(self.name) + self.key
 
 
 def plaintext(
@@ -277,12 +282,12 @@ class CircleWriter:
         self.records[f"l/{machine.id.hex()}/{index:016x}"] = machine.signed(message)
 
     def sign_head(
-        self, machine: Machine, known: int | None = None, log: Head | None = None
+        self, machine: Machine, known: Head | None = None, log: Head | None = None,
+        made: int = 1_800_000_000_000,
     ) -> None:
         message = b"KCSH\x01" + bytes(3) + self.id + machine.id
-        message += head(log or self.head(machine)) + head(self.membership(known))
-        message += i64(1_800_000_000_000)
-        self.records[f"h/{machine.id.hex()}"] = machine.signed(message)
+        message += head(log or self.head(machine)) + head(known or self.membership())
+        self.records[f"h/{machine.id.hex()}"] = machine.signed(message + i64(made))
 
     # Joining
 

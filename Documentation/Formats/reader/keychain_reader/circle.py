@@ -77,6 +77,10 @@ class Circle:
     def epoch_at(self, index: int) -> int:
         return sum(at <= index for at in self.removed.values())
 
+    def contains(self, entry: MembershipEntry) -> bool:
+        before = self.entries[entry.index - 1 : entry.index] if entry.index else []
+        return any(one.signed.digest == entry.signed.digest for one in before)
+
     def append(self, data: bytes) -> None:
         self.accept(decode_membership(data))
 
@@ -88,6 +92,8 @@ class Circle:
             by = Machine(entry.body.founder)
             if by.identifier != entry.signer:
                 raise Inauthentic("the founder didn't sign")
+            if entry.body.recovery == entry.body.founder:
+                raise Malformed("the founder's keys are those of the recovery code")
         else:
             index, digest = self.head
             if place != (self.identifier, index + 1, digest):
@@ -112,14 +118,16 @@ class Circle:
         if isinstance(body, Addition):
             if Machine(body.description).identifier in self.machines:
                 raise Inauthentic("a machine is added again")
+            if self.recovery is not None and body.description == self.recovery.description:
+                raise Inauthentic("the recovery code's keys are added as a machine")
             if body.token in self.tokens:
                 raise Inauthentic("a token is used again")
         else:
-            self._check_closing(entry.kind, body)
+            self._check_closing(entry.kind, body, entry.signer)
         if by.groups is not None:
             raise Inauthentic("the signer may not change the membership")
 
-    def _check_closing(self, kind: int, body: Closing) -> None:
+    def _check_closing(self, kind: int, body: Closing, signer: bytes) -> None:
         if kind != RETIRE:
             if body.target not in self.members:
                 raise Inauthentic("no member is removed or suspended")
@@ -127,8 +135,14 @@ class Circle:
         absent = body.target in self.removed or body.target in self.suspended
         if not absent or body.target not in body.heads:
             raise Inauthentic("a log is retired that isn't closed")
-        if body.heads[body.target][0] != self.closed[body.target]:
+        if signer == body.target:
+            raise Inauthentic("a machine retires its own log")
+        # Only the indexes are compared.
+        end = body.heads[body.target][0]
+        if end != self.closed[body.target]:
             raise Inauthentic("a log is retired at another index than it was closed")
+        if end < self.retired_to(body.target):
+            raise Inauthentic("a log is retired less far than it is already")
 
     def _apply(self, entry: MembershipEntry) -> None:
         body = entry.body
@@ -148,7 +162,9 @@ class Circle:
                 self.tokens.add(body.token)
         elif entry.kind == RETIRE:
             end = body.heads[body.target][0]
-            copied = body.heads.get(entry.signer, NO_ENTRIES)[0]
+            # The recovery code has no log that could become void.
+            has_log = entry.signer in self.machines
+            copied = body.heads.get(entry.signer, NO_ENTRIES)[0] if has_log else 0
             retirement = Retirement(entry.index, end, entry.signer, copied)
             self.retirements.setdefault(body.target, []).append(retirement)
         else:
@@ -218,12 +234,29 @@ class Circle:
             for at, target, heads in self.closings
         )
 
+    def heads_known_of(self, writer: bytes, reader: bytes) -> list[Head]:
+        """Entries of a log whose digests the reader knows before it reads them.
+
+        Its own addition names one, and the change that closed the log last another one.
+        """
+        found = []
+        if reader in self.machines:
+            body = self.entries[self.machines[reader].added - 1].body
+            if isinstance(body, Addition) and writer in body.heads:
+                found.append(body.heads[writer])
+        if writer in self.closed:
+            found.append((self.closed[writer], self.closed_digests[writer]))
+        return found
+
     def verify_head(self, data: bytes) -> SignedHead:
+        """That of a machine that is or was a member; it counts only if the machine is one now.
+
+        What it says of the membership log isn't verified.
+        """
         head = decode_head(data)
         if head.circle != self.identifier:
             raise Inauthentic("it belongs to another circle")
-        self.check_membership(head.membership)
-        if not self.was_member(head.machine, head.membership[0]):
+        if head.machine not in self.machines:
             raise Inauthentic("it is signed by no member")
         signed = head.signed
         self.machines[head.machine].verify(signed.signature, signed.message)

@@ -13,14 +13,19 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from .errors import Inauthentic, Malformed
-from .primitives import BOX_OVERHEAD, WRAPPED_KEY_SIZE
+from .primitives import WRAPPED_KEY_SIZE
 
 ZEROS = bytes(32)
 NO_TOKEN = bytes(16)
 SIGNATURE_SIZE = 64
 ENCAPSULATED_SIZE = 1120
 LARGEST_ENTRY = 1_048_576
-LARGEST_NAME = 255
+#: Sealed. A machine seals names of at most 255 bytes.
+LARGEST_NAME = 512
+#: Of an access group.
+LARGEST_GROUP = 1024
+#: Of an entry of a log.
+LARGEST_INDEX = 1 << 53
 
 Head = tuple[int, bytes]
 Heads = dict[bytes, Head]
@@ -62,6 +67,8 @@ class Cursor:
 
     def head(self) -> Head:
         index, digest = self.number(8), self.take(32)
+        if index > LARGEST_INDEX:
+            raise Malformed("a head has an index that no log reaches")
         if index == 0 and digest != ZEROS:
             raise Malformed("the head of no entries has a digest")
         return index, digest
@@ -102,13 +109,11 @@ class Cursor:
     def scope(self) -> Scope:
         return frozenset(self.identifiers()) if self.flag() else None
 
-    def name(self, may_be_empty: bool = False) -> bytes:
-        """A sealed one."""
+    def name(self) -> bytes:
+        """A sealed one. A machine whose name doesn't open has none, and is taken all the same."""
         box = self.sized()
-        if may_be_empty and not box:
-            return box
-        if not BOX_OVERHEAD <= len(box) <= BOX_OVERHEAD + LARGEST_NAME:
-            raise Malformed("a sealed name has the size of none")
+        if len(box) > LARGEST_NAME:
+            raise Malformed("a sealed name has more bytes than the limit")
         return box
 
 
@@ -216,8 +221,7 @@ def _take_body(cursor: Cursor, kind: int) -> Founding | Addition | Closing:
         return Founding(salt, check, founder, recovery, cursor.name())
     if kind == 2:
         description, scope = cursor.description(), cursor.scope()
-        # With the recovery code, a machine is added that doesn't have the circle key.
-        token, name = cursor.take(16), cursor.name(may_be_empty=True)
+        token, name = cursor.take(16), cursor.name()
         return Addition(description, scope, token, name, cursor.heads())
     if kind in (REMOVE, SUSPEND, RETIRE):
         return Closing(cursor.take(16), cursor.heads())
@@ -302,6 +306,8 @@ def decode_log_entry(data: bytes) -> LogEntry:
     is_clean = cursor.flag()
     cursor.expect(bytes(2))
     circle, writer, index = cursor.take(32), cursor.take(16), cursor.number(8)
+    if index > LARGEST_INDEX:
+        raise Malformed("an entry has an index that no log reaches")
     previous, membership, first = cursor.take(32), cursor.head(), cursor.number(8)
     if not 1 <= first <= index:
         raise Malformed("the first needed entry is none up to this one")

@@ -4,8 +4,9 @@ import hashlib
 import struct
 from dataclasses import dataclass
 
-from .attributes import CLASSES, empty_value
-from .circle_entries import Cursor, SealedVersion
+from .attributes import CLASSES, EMPTY_NUMBER, NUMBER, empty_value
+from .circle_entries import LARGEST_GROUP, Cursor, SealedVersion
+from .constraints import CONDITIONS
 from .errors import Malformed
 from .labels import comparison_bytes
 from .primitives import open_box, open_wrapped_key
@@ -14,6 +15,10 @@ from .row2 import content_of
 
 VERSION_FLOOR = 256
 TRAVELLING_CLASSES = (6, 7, 8)
+#: Record and value together.
+LARGEST_ITEM = 655_360
+#: Seconds before or after 2001. Beyond it, the next millisecond could not be told apart.
+END_OF_DATES = 1e12
 
 
 @dataclass(frozen=True)
@@ -68,24 +73,46 @@ class Version:
         return self.digest < other.digest
 
 
+def _check_travels(record: Record) -> None:
+    """Raises the reason why an item stays on its machine."""
+    if not record.is_synchronizable:
+        raise Malformed("a version's item isn't synchronizable")
+    if "tkid" in record.attributes:
+        raise Malformed("a version's item has its key in hardware")
+    bound = record.attributes.get("sysb")
+    # Text may be there too, and is no number other than 0.
+    if bound is not None and bound.type == NUMBER and bound.data != EMPTY_NUMBER:
+        raise Malformed("a version's item is bound to its system")
+    # With an enrollment there always is a condition.
+    if record.constraints & CONDITIONS:
+        raise Malformed("a version's item has access control")
+    if not 1 <= len(record.access_group) <= LARGEST_GROUP:
+        raise Malformed("a version's access group has no name, or too long a one")
+    if "mdat" not in record.attributes:
+        raise Malformed("a version has no modification date")
+
+
 def decode_version(plaintext: bytes) -> Version:
     cursor = Cursor(plaintext)
     cursor.expect(b"\x01")
     protection = cursor.number(1)
     if protection not in TRAVELLING_CLASSES:
         raise Malformed("a version has a protection class that doesn't travel")
-    record = decode_record(cursor.sized())
+    encoded = cursor.sized()
+    record = decode_record(encoded)
     value = cursor.sized() if cursor.flag() else None
     cursor.require_end()
-    if not record.is_synchronizable:
-        raise Malformed("a version's item isn't synchronizable")
+    if len(encoded) + len(value or b"") > LARGEST_ITEM:
+        raise Malformed("a version's item is too large to travel")
+    _check_travels(record)
     if record.secret_tag is not None:
         raise Malformed("a version's record has the tag of a secret")
     if record.is_tombstone and value is not None:
         raise Malformed("a deletion has a value")
-    if "mdat" not in record.attributes:
-        raise Malformed("a version has no modification date")
-    return Version(plaintext, protection, record, value)
+    version = Version(plaintext, protection, record, value)
+    if abs(version.modified) >= END_OF_DATES:
+        raise Malformed("a version's modification date is beyond the limit")
+    return version
 
 
 def open_version(group_key: bytes, sealed: SealedVersion, place: Place) -> Version:

@@ -200,12 +200,10 @@ def decode_token_request(data: bytes) -> TokenRequest:
     )
 
 
-def verify_token_request(data: bytes, name: bytes, circle: Circle) -> TokenRequest:
+def verify_token_request(data: bytes, circle: Circle) -> TokenRequest:
     request = decode_token_request(data)
     if request.circle != circle.identifier:
         raise Inauthentic("a token is for another circle")
-    if request.identifier != name:
-        raise Inauthentic("a request with a token is in another token's place")
     circle.check_membership(request.head)
     issuer = circle.machines.get(request.issuer)
     if issuer is None or not circle.was_member(request.issuer, request.head[0]):

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, mlkem, x25519
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from .circle_entries import Cursor, Grant, digest_of
+from .circle_entries import LARGEST_GROUP, Cursor, Grant, digest_of
 from .errors import Inauthentic, Malformed
 from .primitives import mac, open_box
 
@@ -84,6 +84,17 @@ def check_of_circle_key(circle_key: bytes) -> bytes:
     return digest_of(b"swift-keychain sync 1 circle key" + circle_key)
 
 
+def _take_group_key(cursor: Cursor) -> GroupKey:
+    epoch, group = cursor.number(8), cursor.sized()
+    if len(group) > LARGEST_GROUP:
+        raise Malformed("a grant has a key of a group with too long a name")
+    try:
+        group.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Malformed("a grant has a key of a group whose name is no UTF-8") from None
+    return GroupKey(epoch, group, cursor.take(32))
+
+
 def open_grant(
     key: AgreementKey, circle: bytes, key_check: bytes, giver: bytes, grant: Grant
 ) -> tuple[bytes, dict[bytes, GroupKey]]:
@@ -91,13 +102,11 @@ def open_grant(
     info = b"swift-keychain sync 1 grant" + circle + giver + grant.recipient
     cursor = Cursor(key.open(grant.sealed, info + grant.listed))
     circle_key = cursor.take(32)
-    found = []
-    for _ in range(cursor.number(2)):
-        epoch, group = cursor.number(8), cursor.sized()
-        found.append(GroupKey(epoch, group, cursor.take(32)))
+    found = [_take_group_key(cursor) for _ in range(cursor.number(2))]
     cursor.require_end()
+    # They can be in any order, unlike the identifiers in the part.
     keys = {one.identifier(circle): one for one in found}
-    if sorted(one.identifier(circle) for one in found) != grant.keys:
+    if sorted(keys) != grant.keys:
         raise Malformed("a grant has other keys than it lists")
     if check_of_circle_key(circle_key) != key_check:
         raise Inauthentic("a grant has another circle key")

@@ -3,7 +3,16 @@
 from dataclasses import dataclass, field
 
 from .circle import Circle
-from .circle_entries import ZEROS, Grant, LogEntry, SealedVersion, Wanted, decode_log_entry
+from .circle_entries import (
+    ZEROS,
+    Grant,
+    Head,
+    Heads,
+    LogEntry,
+    SealedVersion,
+    Wanted,
+    decode_log_entry,
+)
 from .circle_items import Place, Version, open_version
 from .circle_keys import AgreementKey, GroupKey, group_label, open_grant
 from .errors import FormatError, Inauthentic, Malformed
@@ -15,8 +24,12 @@ class Log:
     digest: bytes = ZEROS
     #: The last entry of the membership log that the writer knew.
     known: int = 0
-    #: The first entry that is still needed.
+    #: The first entry that is still needed, as the last entry says.
     first: int = 1
+    #: The same, as the entries say that have a say in which versions count.
+    needed: int = 1
+    #: The last entries of other logs that the machine has read, as the entries that count say.
+    acknowledged: Heads = field(default_factory=dict)
     is_clean: bool = False
     entries: int = 0
     void: list[int] = field(default_factory=list)
@@ -65,6 +78,8 @@ class Reader:
         self.identifier = identifier
         self.key = AgreementKey(seed)
         self.logs: dict[bytes, Log] = {}
+        #: Whether others can't know more of this machine's own log than is in `logs`.
+        self.has_read_own_log = False
         self.circle_key: bytes | None = None
         self.group_keys: dict[bytes, GroupKey] = {}
         self.stored: list[Stored] = []
@@ -80,6 +95,9 @@ class Reader:
     def append(self, data: bytes) -> None:
         self.accept(decode_log_entry(data))
 
+    def next_index(self, writer: bytes) -> int:
+        return self.logs.get(writer, Log()).index + 1
+
     def accept(self, entry: LogEntry, may_skip: bool = False) -> None:
         """`may_skip`: the entries before this one may be missing."""
         log = self.logs.get(entry.writer, Log())
@@ -92,21 +110,33 @@ class Reader:
         log.is_clean = entry.is_clean
         log.entries += 1
         self.logs[writer] = log
+        self._note_standing(entry, log)
         if index == circle.closed.get(writer):
-            needed = (last + 1 for _, last in log.skipped if last >= log.first)
-            self.confirmed[writer] = max(needed, default=1)
-        if circle.is_void(writer, index, log.known):
-            log.void.append(index)
+            # The chain of digests proves nothing about what is before a gap.
+            self.confirmed[writer] = max((last + 1 for _, last in log.skipped), default=1)
         for number, part in enumerate(entry.parts):
             place = Place(circle.identifier, writer, index, number)
             if isinstance(part, Grant):
                 self._take_grant(part, place, log.known)
-            elif not circle.counts(writer, index, log.known):
-                continue
             elif isinstance(part, Wanted):
                 self.wanted += [(place, key) for key in part.keys]
-            else:
+            elif circle.counts(writer, index, log.known):
                 self.stored.append(Stored(place, part))
+
+    def _note_standing(self, entry: LogEntry, log: Log) -> None:
+        """Takes what an entry says of logs, as far as its standing permits."""
+        writer, index = entry.writer, entry.index
+        counts = self.circle.counts(writer, index, log.known)
+        if self.circle.is_void(writer, index, log.known):
+            log.void.append(index)
+            # After it, the machine states again what it has read.
+            log.acknowledged = {}
+        elif counts:
+            # The last one counts, even if it is lower.
+            log.acknowledged.update(entry.heads)
+        # This machine goes on from there in any case: nothing else is left of its own log.
+        if counts or writer == self.identifier:
+            log.needed = entry.first
 
     def _check(self, entry: LogEntry, log: Log, may_skip: bool) -> None:
         if entry.circle != self.circle.identifier:
@@ -121,21 +151,35 @@ class Reader:
         self.circle.check_membership(entry.membership)
         if not self.circle.was_member(entry.writer, entry.membership[0]):
             raise Inauthentic("its writer was no member")
-        if entry.index == self.circle.closed.get(entry.writer):
-            if entry.signed.digest != self.circle.closed_digests[entry.writer]:
-                raise Inauthentic("it isn't the entry that closed the log")
+        for index, digest in self.circle.heads_known_of(entry.writer, self.identifier):
+            if entry.index == index and entry.signed.digest != digest:
+                raise Inauthentic("it is a fork: a change of the members names another entry")
         machine = self.circle.machines[entry.writer]
         machine.verify(entry.signed.signature, entry.signed.message)
+        self.compare(entry.heads)
 
-    # Grants. Those in retired entries are taken, too; those in void ones only from this
-    # machine itself.
+    def compare(self, heads: Heads) -> None:
+        """Raises a fork, if heads that something names show one."""
+        for machine, head in heads.items():
+            self._compare(machine, head)
+
+    def _compare(self, machine: bytes, head: Head) -> None:
+        index, digest = head
+        log = self.logs.get(machine, Log())
+        if index == log.index and digest != log.digest:
+            raise Inauthentic(f"it is a fork: it names another entry {index} of {machine.hex()}")
+        # Of a log that isn't this machine's, such entries are withheld.
+        if machine == self.identifier and self.has_read_own_log and index > log.index:
+            raise Inauthentic(f"it is a fork: it names entry {index} of the reader's own log")
+
+    # Grants. Those in retired entries and in entries that aren't needed are taken, too.
 
     def _take_grant(self, grant: Grant, place: Place, known: int) -> None:
         circle = self.circle
         is_void = circle.is_void(place.writer, place.index, known)
-        if is_void and place.writer != self.identifier:
-            return
-        self.granted |= {(grant.recipient, key) for key in grant.keys}
+        if not is_void:
+            # Its giver grants again what is in a void entry.
+            self.granted |= {(grant.recipient, key) for key in grant.keys}
         if grant.recipient != self.identifier:
             return
         try:
@@ -147,12 +191,17 @@ class Reader:
             return
         self.grants_opened += 1
         self.circle_key = circle_key
+        is_of_other = is_void and place.writer != self.identifier
         for name, key in keys.items():
             if key.epoch > circle.epoch_at(known):
                 text = "ignored: a key of an epoch that the grant's entry doesn't know"
                 self.notices.append((str(place), text))
             elif not self._scope_includes(place.writer, key.group):
                 text = "ignored: a key of a group that isn't in the giver's scope"
+                self.notices.append((str(place), text))
+            elif is_of_other and key.epoch == circle.epoch:
+                # Others would seal items under it, which a removed machine may know.
+                text = "ignored: a key of the current epoch in a void entry"
                 self.notices.append((str(place), text))
             else:
                 self.group_keys[name] = key
@@ -179,7 +228,7 @@ class Reader:
         result = Selection()
         for stored in self.stored:
             place = stored.place
-            if place.index < self.logs[place.writer].first or not self._is_confirmed(place):
+            if place.index < self.logs[place.writer].needed or not self._is_confirmed(place):
                 continue
             key = self.group_keys.get(stored.sealed.key)
             if key is None:

@@ -3,11 +3,11 @@
 1. The membership log is verified from its first entry, then each log, the reader's own
    first. Nothing of an entry that is rejected is taken.
 2. Every head that anything signed names is compared with the entries: one that is other
-   is a fork, one that isn't there was withheld.
+   is a fork, also where no rule rejects it; one that isn't there was withheld.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from .circle import Circle
@@ -19,7 +19,6 @@ from .circle_entries import (
     Heads,
     LogEntry,
     SignedHead,
-    decode_log_entry,
     decode_membership,
 )
 from .circle_joining import (
@@ -36,8 +35,9 @@ from .circle_keys import (
     recovery_seed,
     signing_key_of,
 )
+from .circle_places import Places, key_of
 from .circle_reader import Log, Reader, Selection
-from .errors import FormatError, Malformed, MissingKey
+from .errors import FormatError, Inauthentic, Malformed, MissingKey
 
 
 @dataclass
@@ -62,9 +62,10 @@ class Claims:
         for machine, head in heads.items():
             self.add(machine, head, by)
 
-    def forks(self) -> Iterator[tuple[str, str]]:
+    def forks(self, machines: Container[bytes]) -> Iterator[tuple[str, str]]:
+        """In the logs of these machines. Others have none, whatever is said of them."""
         for (machine, index), digests in sorted(self.digests.items()):
-            if len(digests) > 1:
+            if machine in machines and len(digests) > 1:
                 named = " and ".join(sorted(digests.values()))
                 where = f"l/{machine.hex()}/{index:016x}"
                 yield where, f"there are different entries in this place, by {named}"
@@ -96,19 +97,24 @@ def _read_membership(records: Records, problems: list[tuple[str, str]]) -> Circl
         raise Malformed("the membership log has no first entry")
     if decode_membership(first).signed.digest != records.circle:
         raise Malformed("the first entry is of another circle")
+    taken = 0
     for index in sorted(records.membership):
         where = f"m/{index:016x}"
-        if index != circle.head[0] + 1:
+        if index != taken + 1:
             problems.append((where, "entries of the membership log before it are missing"))
             break
         try:
-            circle.append(records.membership[index])
+            entry = decode_membership(records.membership[index])
+            # One that was read before, in another one's place, changes nothing.
+            if not circle.contains(entry):
+                circle.accept(entry)
         except FormatError as error:
             if index == 1:
                 raise
             problems.append((where, str(error)))
             break
-    rest = len(records.membership) - len(circle.entries)
+        taken += 1
+    rest = len(records.membership) - taken
     if rest:
         problems.append(("m", f"{rest} entries of the membership log aren't taken"))
     return circle
@@ -148,6 +154,7 @@ class Examiner:
         self.reader = _reader(circle, keys)
         self.result = CircleExamination(records, circle, self.reader, problems=problems)
         self.claims = Claims()
+        self.places = Places(records.logs, circle.machines)
 
     def problem(self, where: str, what: str) -> None:
         self.result.problems.append((where, what))
@@ -158,10 +165,15 @@ class Examiner:
     def run(self) -> CircleExamination:
         self._claims_of_membership()
         own = self.reader.identifier
-        for machine in sorted(self.records.logs, key=lambda name: (name != own, name)):
-            self._read_log(machine, self.records.logs[machine])
+        for machine in sorted(self.circle.machines, key=lambda name: (name != own, name)):
+            self._read_log(machine)
+            # The log of a machine that left may be deleted.
+            if machine == own and own in self.circle.members:
+                self.reader.has_read_own_log = True
+        for machine in sorted(set(self.records.logs) - set(self.circle.machines)):
+            self.problem(f"l/{machine.hex()}", "a log of no machine of the circle")
         self._read_heads()
-        for where, what in self.claims.forks():
+        for where, what in self.claims.forks(self.circle.machines):
             self.problem(where, what)
         for machine in sorted(self.circle.machines):
             self._check_completeness(machine)
@@ -177,32 +189,33 @@ class Examiner:
             if isinstance(entry.body, Addition | Closing):
                 self.claims.add_all(entry.body.heads, f"m/{entry.index:016x}")
 
-    def _read_log(self, machine: bytes, entries: dict[int, bytes]) -> None:
-        log_key = f"l/{machine.hex()}"
-        if machine not in self.circle.machines:
-            self.problem(log_key, "a log of no machine of the circle")
-            return
-        taken = 0
-        for index in sorted(entries):
-            where = f"{log_key}/{index:016x}"
-            try:
-                entry = decode_log_entry(entries[index])
-            except FormatError as error:
-                # No entry at all: as if it were missing.
-                self.problem(where, str(error))
+    def _read_log(self, machine: bytes) -> None:
+        while True:
+            place = self.places.next_place(machine, self.reader.next_index(machine))
+            if place is None:
+                return
+            candidates = self.places.entries.get(place, [])
+            is_taken = any(self._takes(entry, where) for where, entry in candidates)
+            where = key_of(place)
+            if place in self.places.obstacles:
+                # What ends a log is a problem; where another record has the entry, it doesn't.
+                say = self.notice if is_taken else self.problem
+                say(where, self.places.obstacles[place])
+            if is_taken:
                 continue
-            try:
-                if (entry.writer, entry.index) != (machine, index):
-                    raise Malformed("an entry is in another one's place")
-                self.reader.accept(entry, may_skip=True)
-            except FormatError as error:
-                self.problem(where, str(error))
-                rest = sum(other > index for other in entries)
-                if rest:
-                    self.problem(where, f"{rest} entries after it aren't taken")
-                break
-            taken += 1
-            self._claims_of_entry(entry, where)
+            rest = sum(index > place[1] for index in self.places.indexes[machine])
+            if rest:
+                self.problem(where, f"{rest} entries after it aren't taken")
+            return
+
+    def _takes(self, entry: LogEntry, where: str) -> bool:
+        try:
+            self.reader.accept(entry, may_skip=True)
+        except FormatError as error:
+            self.problem(where, str(error))
+            return False
+        self._claims_of_entry(entry, where)
+        return True
 
     def _claims_of_entry(self, entry: LogEntry, where: str) -> None:
         self.claims.add(entry.writer, (entry.index, entry.signed.digest), where)
@@ -214,13 +227,24 @@ class Examiner:
             where = f"h/{machine.hex()}"
             try:
                 head = self.circle.verify_head(data)
-                if head.machine != machine:
-                    raise Malformed("a head is in another machine's place")
+                if head.machine in self.circle.removed:
+                    self.notice(where, "the head of a removed machine doesn't count")
+                    continue
+                self._check_order(head)
+                self.reader.compare({head.machine: head.log})
             except FormatError as error:
                 self.problem(where, str(error))
                 continue
-            self.result.heads[machine] = head
-            self.claims.add(machine, head.log, where)
+            if head.machine != machine:
+                self.notice(where, f"this is the head of {head.machine.hex()}")
+            self.result.heads[head.machine] = head
+            self.claims.add(head.machine, head.log, where)
+
+    def _check_order(self, head: SignedHead) -> None:
+        """A key doesn't say whose head there is, so several can be of one machine."""
+        before = self.result.heads.get(head.machine)
+        if before and (head.log[0], head.made) < (before.log[0], before.made):
+            raise Inauthentic("it is older than another head of the machine")
 
     def _check_completeness(self, machine: bytes) -> None:
         """What is needed of the log, and isn't there."""
@@ -248,11 +272,13 @@ class Examiner:
         for token, data in sorted(self.records.tokens.items()):
             where = f"t/{token.hex()}"
             try:
-                request = verify_token_request(data, token, self.circle)
+                request = verify_token_request(data, self.circle)
             except FormatError as error:
                 self.problem(where, str(error))
                 continue
             self.result.token_requests.append(request)
+            if request.identifier != token:
+                self.notice(where, f"this is the request of t/{request.identifier.hex()}")
             if request.identifier in self.circle.tokens:
                 self.notice(where, "the token was used")
             if request.issuer not in self.circle.members:
@@ -271,8 +297,9 @@ class Examiner:
                 name = open_name(self.reader.circle_key, machine, box)
                 self.result.names[machine] = name
             except FormatError as error:
+                # It is taken all the same, and has no name.
                 where = f"m/{self.circle.machines[machine].added:016x}"
-                self.problem(where, f"the name of the machine: {error}")
+                self.notice(where, f"the name of the machine: {error}")
 
     def _has_scope(self) -> bool:
         machine = self.circle.machines.get(self.reader.identifier)

@@ -3,7 +3,7 @@
 from datetime import datetime, timezone
 from typing import Any
 
-from .circle_entries import KINDS, Addition, Closing, Head, MembershipEntry, Scope
+from .circle_entries import KINDS, Addition, Closing, Head, Heads, MembershipEntry, Scope
 from .circle_joining import Attempt, TokenRequest
 from .circle_reader import Log, Opened
 from .circle_records import CircleExamination
@@ -23,6 +23,10 @@ def _head(head: Head) -> dict[str, Any]:
     return {"index": head[0], "digest": head[1].hex()}
 
 
+def _heads(heads: Heads) -> dict[str, Any]:
+    return {name.hex(): _head(heads[name]) for name in sorted(heads)}
+
+
 def _scope(scope: Scope) -> list[str] | None:
     return None if scope is None else sorted(label.hex() for label in scope)
 
@@ -38,7 +42,7 @@ def _change(entry: MembershipEntry) -> dict[str, Any]:
     if isinstance(body, Closing):
         result["machine"] = body.target.hex()
     if isinstance(body, Addition | Closing):
-        result["heads"] = {name.hex(): _head(head) for name, head in body.heads.items()}
+        result["heads"] = _heads(body.heads)
     if isinstance(body, Addition):
         result["token"] = body.token.hex() if any(body.token) else None
     return result
@@ -61,12 +65,13 @@ def _machine(examination: CircleExamination, identifier: bytes) -> dict[str, Any
         "scope": _scope(machine.groups),
         "log": {
             "last": _head((log.index, log.digest)),
-            "first_needed": log.first,
+            "first_needed": log.needed,
             "entries": log.entries,
             "is_clean": log.is_clean,
             "void": log.void,
             "closed_at": circle.closed.get(identifier),
             "retired_to": circle.retired_to(identifier),
+            "acknowledges": _heads(log.acknowledged),
             "knows_membership": log.known,
         },
         "head": None
