@@ -467,7 +467,7 @@ let package = Package(
             name: "TestPrograms",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite"],
             path: "Tests/TestPrograms", swiftSettings: settings),
-        // The program that fault tests run in many processes, kill, and deprive of disk space.
+        // Fault tests run this program in many processes, kill it, and deprive it of disk space.
         .executableTarget(
             name: "fault-writer",
             dependencies: [

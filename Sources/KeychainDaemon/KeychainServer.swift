@@ -308,8 +308,8 @@ package final class KeychainServer: Sendable {
     }
 
     /// Calls `then` once, after all event loops have carried out a task each. If a loop has ended,
-    /// `then` is not called. A promise would be left without a result in that case, which SwiftNIO
-    /// doesn't permit.
+    /// `then` is not called. This function calls a closure and doesn't complete a promise: if a
+    /// loop has ended, the promise would be left without a result, which SwiftNIO doesn't permit.
     private static func pass(
         _ loops: [any EventLoop], _ then: @escaping @Sendable () -> Void
     ) {

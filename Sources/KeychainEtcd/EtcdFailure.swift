@@ -24,8 +24,8 @@ package struct EtcdFailure: Error, Hashable, Sendable {
         case compacted
         /// The answer isn't a valid answer of etcd; the text says what is wrong with it.
         case malformed(String)
-        /// The answer has more than this number of bytes, the limit of this client, or more than
-        /// etcd's gateway accepts.
+        /// The answer has more bytes than this client accepts, or more than etcd's gateway accepts.
+        /// The number is this client's limit.
         case answerTooLarge(Int)
         /// etcd answered with an error: a gRPC status code, and the message if it is one of etcd's.
         case serverError(code: Int, message: String)

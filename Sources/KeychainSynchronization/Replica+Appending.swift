@@ -4,8 +4,9 @@ package import KeychainCore
 import KeychainSQLite
 
 extension Replica {
-    /// The maximum number of versions in an entry, and of bytes in these versions if there are
-    /// several. An entry has at most 1 MiB.
+    /// The maximum number of versions in an entry, and the maximum number of bytes in all of its
+    /// versions. The second limit doesn't apply to an entry with a single version. An entry has at
+    /// most 1 MiB.
     static let versionLimit = 128
     static let versionByteLimit = 768 << 10
     /// The number of bytes after which no further grants are added to an entry, and no further keys
@@ -13,8 +14,8 @@ extension Replica {
     static let grantByteLimit = 96 << 10
     static let grantKeyByteLimit = 64 << 10
 
-    /// The number of versions in this machine's own log that it has no key for. Until it gets the
-    /// keys, it doesn't repeat versions from its older entries.
+    /// The number of versions in this machine's own log for which this machine has no key. Until
+    /// this machine gets the keys, it doesn't repeat versions from its older entries.
     package var unopenedCount: Int { unopened.values.joined().count { $0.place.writer == id } }
 
     /// Records a version that was written on this machine.
@@ -61,7 +62,8 @@ extension Replica {
             unloadable.contains(where: { ledger.items[$0]?.places[id] != nil })
                 || !ledger.copiedElsewhere.isDisjoint(with: unloadable)
         {
-            // This log can't be compacted before a new session has read these versions from logs.
+            // Before this log can be compacted, a new session has to read the unloadable versions
+            // from the logs.
             lacksVersions = true
         }
         let isWithoutItems = plan == nil
@@ -106,8 +108,8 @@ extension Replica {
         compacts: Bool, _ versions: inout [SynchronizedItem], load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> Ledger.Plan? {
         var limit = Self.versionLimit
-        // This machine can't repeat versions that it can't open. If entries of its log were retired
-        // and count again, they stay until a new session has read them.
+        // This machine can't repeat versions that it can't open. If entries of this machine's log
+        // were retired and count again, these entries stay until a new session has read them.
         let isShortening = unopenedCount == 0 && !lacksEntries
         var compacts = compacts && isShortening
         var renews = isShortening
@@ -133,8 +135,9 @@ extension Replica {
             }
             let missing = Set(plan.versions.keys).subtracting(versions.map(\.name))
             if compacts || renews, !missing.isEmpty {
-                // Entries with a version that can't be loaded stay. If the caller gives up a
-                // version that isn't appended yet, an earlier version may be needed again.
+                // Entries with a version that can't be loaded stay. If that version isn't appended
+                // yet, all older entries stay: if the caller gives the version up, an earlier
+                // version of the same item may be needed again.
                 if missing.contains(where: { ledger.items[$0]?.isPending ?? false }) {
                     (compacts, renews) = (false, false)
                 } else {
@@ -245,7 +248,8 @@ extension Replica {
             owe(key)
         }
         for (machine, keys) in all {
-            // A machine that asks for a key can't use the grants of others.
+            // If a machine asks for a key, it is assumed that the machine can't use the grants of
+            // this key by other machines.
             let asked = (requests[machine] ?? []).subtracting(mine[machine] ?? [])
             owed[machine]?.subtract(keys.subtracting(asked))
             if owed[machine]?.isEmpty ?? false { owed[machine] = nil }
@@ -263,9 +267,9 @@ extension Replica {
         }
     }
 
-    /// Marks keys to be granted to a new machine: those that this machine's log grants to others in
-    /// entries that the member that added the new machine had not read. That member couldn't grant
-    /// them.
+    /// Marks keys to be granted to a new machine. The member that added the new machine had read
+    /// this machine's log up to some entry. Keys that this log grants to other machines in later
+    /// entries couldn't be granted by that member, so they are marked here.
     mutating func oweUnread(to machine: MachineID) {
         let read = circle.member(machine)?.heads[id]?.index ?? 0
         let given = granted(by: Array(grants.keys))[machine] ?? []

@@ -1,6 +1,6 @@
-// SaveCost: what synchronization costs a save: in a program that was built with it and whose
-// keychain is in no circle, and in a circle, where each change of an item to synchronize also
-// enters the outbox.
+// SaveCost: how much longer a save takes because of synchronization. It is measured in a program
+// that was built with synchronization and whose keychain is in no circle, and in a circle. In a
+// circle, each change of a synchronizable item is also added to the outbox.
 
 #if Synchronization
 

@@ -28,8 +28,8 @@ import Testing
         return revisions
     }
 
-    /// Runs a watch from revision 5 at one node, which sends one list of parts on each connection
-    /// and then breaks it off.
+    /// Runs a watch from revision 5 at one node. On each connection, the node sends one list of
+    /// parts and then closes the connection.
     private static func follow(
         _ connections: [[String]], count: Int,
         _ check: ([Int64], [String]) -> Void

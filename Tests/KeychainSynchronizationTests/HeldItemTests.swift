@@ -67,7 +67,7 @@ import Testing
         two.replica.hold(name, stamp)
         #expect(two.replica.settle() == [.delete(name)])
         #expect(two.replica.settle() == [])
-        // From then on, it has missed nothing.
+        // After this decision, the machine no longer counts as one that may have missed deletions.
         two.replica.hold(name, stamp)
         #expect(two.replica.settle() == [])
         #expect(isPending(on: two))

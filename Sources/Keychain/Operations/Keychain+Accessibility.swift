@@ -50,9 +50,9 @@ extension Keychain {
         ///
         /// On Apple platforms, the item can't be read on another device. On Linux, if the keychain
         /// is bound to its machine, reading the item also needs that machine's TPM, a key derived
-        /// from its identity, or the recovery code. If the keychain isn't bound, as in a container,
-        /// a copy of its folder is enough, unless a passcode was set or a TPM sealed the device key
-        /// before the copy was made.
+        /// from its identity, or the recovery code. If the keychain isn't bound, as in a container
+        /// without a TPM, a copy of its folder is enough, unless a passcode was set or a TPM sealed
+        /// the device key before the copy was made.
         public var isThisDeviceOnly: Bool {
             protection.isThisDeviceOnly
         }

@@ -116,8 +116,8 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// - Returns: `nil` if a person was recognized. Otherwise the reason that nobody was; the
-    ///   caller may use another method instead.
+    /// - Returns: `nil` if a person was recognized. Otherwise the reason that no person was
+    ///   recognized; the caller may use another method instead.
     private func recognize(_ asking: Asking) throws(AuthenticationFailure) -> LAError.Code? {
         let authenticator = AuthenticationEnvironment.inUse(for: asking.keychain).authenticator
         guard authenticator.canAsk else { throw .refused(.notInteractive) }

@@ -81,7 +81,8 @@ final class FairPool: Sendable {
 
     func submit(for party: Party, _ work: @escaping Work) {
         state.withLock { $0.add(work, for: party) }
-        // The thread picks the next party only when it runs, and continues until no party is due.
+        // A thread that becomes free chooses the next party, not necessarily this one, and goes on
+        // until no party is due.
         threads.submit { [self] _ in
             while let (party, work, isActive) = state.withLock({ $0.begin() }) {
                 work(isActive)

@@ -86,8 +86,9 @@ extension ServiceClient: RequestHandler {
         let id = nextID.wrappingAdd(1, ordering: .relaxed).newValue
         let frame = try ClientMessage.frame(
             of: request, id: id, claim: caller, limit: options.messageByteCount)
-        // The first connection may be an idle one that has broken in the meantime. The second may
-        // break after a request that only reads was sent. The third attempt is the last.
+        // The first connection may be an idle one that has broken in the meantime. The second
+        // connection may break after it was used to send a request that only reads. The third
+        // attempt is the last.
         var isRepeated = false
         for attempt in 1...3 {
             let connection = try attempt == 1 ? take() : connect()

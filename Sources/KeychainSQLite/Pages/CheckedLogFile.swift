@@ -10,12 +10,12 @@
 //       this transaction has already written is not buffered: first the collected frames are
 //       written, then the header. The frame's tag stays valid: it doesn't cover the checksum, and
 //       if the salts of the old header are zero, see (3), it covers the log's salts instead.
-//   (3) A frame is unsealed while its checksum is intentionally outdated. A transaction that
-//       outgrows the page cache writes frames before it commits. If it changes the page of such a
-//       frame again, SQLite writes the page into the same frame. From then on it writes blank
-//       headers: their salts and checksums are zero. Before the commit, it computes the checksums
-//       again. Only the writer itself can read unsealed frames, and a committed transaction has
-//       none. Their tags are always valid.
+//   (3) While the checksum of a frame is intentionally outdated, this file calls the frame
+//       unsealed. A transaction that outgrows the page cache writes frames before it commits. If it
+//       changes the page of such a frame again, SQLite writes the page into the same frame. From
+//       then on it writes blank headers: their salts and checksums are zero. Before the commit, it
+//       computes the checksums again. Only the writer itself can read unsealed frames, and a
+//       committed transaction has none. The tags of unsealed frames are always valid.
 //   (4) A damaged frame is recorded. In a checkpoint, and when SQLite computes the checksums of its
 //       own frames again, the read fails as well.
 //   (5) In SQLite's recovery, a frame with a wrong tag is returned with a header of zeros, so that
@@ -363,7 +363,7 @@ import CKeychainSQLite
         of bytes: UnsafeRawPointer, count: Int, at place: (frame: UInt32, inFrame: Int)
     ) {
         if place.inFrame == 0 && count == LogFrameHeader.byteCount {
-            // SAFETY: `count` bytes are readable, which is a frame's header.
+            // SAFETY: `count` bytes are readable, and `count` is the size of a frame's header.
             let header = unsafe LogFrameHeader(at: bytes)
             let isBlank = header.salt1 == 0 && header.salt2 == 0 && header.checksum == .zero
             if isBlank {

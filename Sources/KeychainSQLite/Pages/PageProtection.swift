@@ -4,8 +4,8 @@
 //   (1) Byte 20 of a file determines the version: 32 reserved bytes mean version 2, 8 mean version
 //       1.
 //   (2) A database of version 2 whose device key isn't known can't be verified and is treated as
-//       foreign. So is one of version 1 at a path whose key is known, because anyone can create its
-//       checksums.
+//       foreign. A database of version 1 at a path whose key is known is also treated as foreign,
+//       because anyone can create its checksums.
 
 import CKeychainSQLite
 package import KeychainCore
@@ -168,7 +168,7 @@ package struct DatabaseFileHeader: Sendable {
         let file = try PlainFile(path: path, flags: SQLITE_OPEN_MAIN_DB)
         let buffer = FileBuffer(byteCount: PageFormat.headerByteCount)
         guard try file.fill(buffer, count: PageFormat.headerByteCount, from: 0) else { return nil }
-        // SAFETY: the buffer holds a header, and was filled.
+        // SAFETY: the buffer has the size of a header, and all of it was filled from the file.
         let header = unsafe DatabaseFileHeader(at: UnsafeRawPointer(buffer.bytes))
         guard let header else { return nil }
         self = header
@@ -182,8 +182,8 @@ package struct DatabaseFileHeader: Sendable {
 package enum PageKeys {
     private static let sources = Mutex<[String: [Source]]>([:])
 
-    /// The key of the database at a path in the form that SQLite passes to a VFS; `nil` if no key
-    /// is registered for this path.
+    /// The key of the database at a path; `nil` if no key is registered for this path. The path
+    /// must have the form in which SQLite passes it to a VFS.
     static func source(forCanonicalPath path: String) -> Source? {
         sources.withLock { $0[path]?.last }
     }

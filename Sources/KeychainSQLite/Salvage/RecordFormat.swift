@@ -19,8 +19,8 @@ import KeychainCrypto
 struct RecordHeader {
     /// The size of the header in bytes.
     private let byteCount: Int
-    /// The types of the columns before uuid: id; in `set_aside` also at, reason and, in version 2,
-    /// tag.
+    /// The types of the columns before `uuid`: in `items`, `id`; in `set_aside`, `id`, `at`,
+    /// `reason` and, in version 2, `tag`.
     private let leading: [UInt64]
     private let protection: UInt64
     private let metaByteCount: Int

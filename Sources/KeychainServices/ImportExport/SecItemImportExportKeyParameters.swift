@@ -32,9 +32,9 @@ public struct SecItemImportExportKeyParameters {
     public var alertPrompt: Unmanaged<CFString>!
     /// Ignored, because there are no file-based keychains.
     public var accessRef: Unmanaged<SecAccess>?
-    /// Ignored. Specify the permitted uses of a key when adding it to the keychain.
+    /// Ignored. The caller can specify a key's permitted uses when it adds the key to the keychain.
     public var keyUsage: Unmanaged<CFArray>?
-    /// Ignored. Specify attributes when adding the key to the keychain.
+    /// Ignored. The caller can specify a key's attributes when it adds the key to the keychain.
     public var keyAttributes: Unmanaged<CFArray>?
 
     /// Creates parameters with all fields zero.

@@ -178,7 +178,8 @@ extension RequestDictionary {
             if hasMatchKey { throw .param("An update can't have a match key.") }
             if !returns.isEmpty { throw .param("An update can't return results.") }
             if case .identity = reference {
-                // As on Apple platforms: only the halves can be updated by persistent reference.
+                // As on Apple platforms: by persistent reference, the certificate or the key of an
+                // identity can be updated, but not the identity.
                 throw KeychainFailure(
                     .internalError, "Identities can't be updated by persistent reference.")
             }

@@ -61,7 +61,7 @@ internal import KeychainCore
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
 ///     used or changed.
 ///
-/// It corresponds to the function of the same name in Apple's Security framework.
+/// This function corresponds to that of the same name in Apple's Security framework.
 @discardableResult
 public func SecItemAdd(
     _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
@@ -129,7 +129,7 @@ public func SecItemAdd(
 ///     an access control requires hardware that is not present, or the item belongs to another
 ///     device.
 ///
-/// It corresponds to the function of the same name in Apple's Security framework.
+/// This function corresponds to that of the same name in Apple's Security framework.
 @discardableResult
 public func SecItemCopyMatching(
     _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
@@ -184,7 +184,7 @@ public func SecItemCopyMatching(
 ///     used or changed. `errSecNotAvailable` can also have the other causes that are listed at
 ///     ``SecItemCopyMatching(_:_:)``.
 ///
-/// It corresponds to the function of the same name in Apple's Security framework.
+/// This function corresponds to that of the same name in Apple's Security framework.
 @discardableResult
 public func SecItemUpdate(
     _ query: CFDictionary, _ attributesToUpdate: CFDictionary
@@ -227,7 +227,7 @@ public func SecItemUpdate(
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
 ///     used or changed.
 ///
-/// It corresponds to the function of the same name in Apple's Security framework.
+/// This function corresponds to that of the same name in Apple's Security framework.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in

@@ -25,7 +25,8 @@ package struct KeyGrant: Hashable, Sendable {
     /// The plaintext of a grant.
     package struct Content: Sendable {
         /// Every grant contains this key, so that each machine that has a group key can determine
-        /// which groups a scope includes.
+        /// which access groups another machine's scope includes. A scope names groups only by their
+        /// labels, which are computed with this key.
         package var circleKey: CircleKey
         package var groupKeys: [GroupKey]
 

@@ -36,7 +36,7 @@ extension Ledger {
         return true
     }
 
-    /// For each log with copies of retired ones, the last entry with copies.
+    /// For each log with copies from retired logs, the index of the last entry with copies.
     var copied: LogIndexes {
         var copied: LogIndexes = [:]
         for retirement in roster.machines.values.flatMap(\.retirements) {
@@ -66,8 +66,9 @@ extension Ledger {
     }
 
     /// Marks items in void entries of this machine's own log for appending if their current version
-    /// is only in the logs with the copies, and the copies may become void. The void entries may
-    /// have made the retired ones unneeded.
+    /// is only in the logs with the copies, and the copies may become void. The retired entries
+    /// would count again then, but this log may not have them any more: the void entries may have
+    /// made them unneeded.
     ///
     /// - Parameter unloadable: Items whose versions this machine can't append.
     package mutating func appendRepeated(except unloadable: Set<Bytes16>) {

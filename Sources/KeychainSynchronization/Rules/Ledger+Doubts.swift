@@ -65,16 +65,18 @@ extension Ledger {
 
     /// Whether a machine has appended a clean entry that knows of the last removal or suspension.
     /// With a clean entry, the machine's log has no outdated versions, and the machine has no
-    /// version left to append. A machine without such an entry may have to append versions from
-    /// void entries again. Always `true` for this machine.
+    /// version left to append. A machine without such an entry may have to append again the
+    /// versions in its void entries, which don't count because of a removal or suspension. Always
+    /// `true` for this machine.
     func isClean(_ writer: MachineID) -> Bool {
         writer == me || logs[writer]?.settledKnown ?? 0 >= roster.lastClosing
     }
 
     /// Whether this machine has read the logs as far as `needed`. Its own log counts as read. A
-    /// retired log may have been deleted from the server, so instead of it this machine must have
-    /// read the logs that contain what counted in it. For a retired log that counts again, it is
-    /// enough that an earlier session has read it or the copies, see ``hasReadLapsed(_:)``.
+    /// retired log may have been deleted from the server. So instead of that log, this machine must
+    /// have read the logs that contain copies of what counted in it. If those copies became void,
+    /// the retired log counts again. For such a log, it is enough that an earlier session has read
+    /// the log or the copies, see ``hasReadLapsed(_:)``.
     func isRead(_ needed: LogIndexes) -> Bool {
         var left = Array(needed)
         var followed: Set<MachineID> = []
@@ -91,9 +93,11 @@ extension Ledger {
         return true
     }
 
-    /// Whether a removed machine's log that was retired counts again, and an earlier session has
-    /// read it or the copies. The server may not have the log any more. Even then, the keychain may
-    /// lack the log's items: the copies may have been void already when they were read.
+    /// Whether two conditions hold for the log of a removed machine: the log was retired and counts
+    /// again, because the copies in other logs became void; and an earlier session has read the log
+    /// or the copies. The server may not have the log any more. Even if this returns `true`, the
+    /// keychain may lack the log's items: the copies may have been void already when that session
+    /// read them.
     func hasReadLapsed(_ machine: MachineID) -> Bool {
         guard let membership = roster.machines[machine], membership.removed != nil,
             let lapsed = membership.lapsed, lapsed.end >= membership.closed

@@ -13,7 +13,8 @@ struct AuditCommand: ParsableCommand {
         discussion: """
             The service writes a record of each request: the time, the user and program, the \
             request, its result, and a label for each of at most 16 items. No record contains \
-            names or values of items.
+            names or values of items, with one exception: the record of systemd's request for the \
+            credential of a unit contains the unit's name, which is also the item's service.
 
             --verify reports records that are missing or altered. It requires the verification \
             key: the twelve words that --take-key prints once. Until then the key is in a file \

@@ -34,7 +34,7 @@ struct GenerateCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Uses this many words from a list of 2048 instead of characters, 1 to 128.",
+            "Uses words instead of characters: this many, 1 to 128, from a list of 2048.",
             valueName: "number"))
     var words: Int?
 

@@ -65,7 +65,8 @@ struct UnlockCommand: ParsableCommand {
             ofService: PasscodeSource(descriptor: way.descriptor, mayAsk: !noPrompt))
         guard try session.isLockable else {
             throw ControlFailure(
-                .notFound, "No passcode is set, so the keychain is never locked.")
+                .notFound,
+                "Neither a passcode nor a credential is set, so the keychain is never locked.")
         }
         if way.isOther, let other = try way.read(hasPasscode: true, mayAsk: !noPrompt) {
             try session.keychain.perform(UnlockWith(other))

@@ -36,8 +36,8 @@ enum ExternalKeyKind: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether the key has a traditional form. Only such keys can be imported if they are encrypted
-    /// with an older cipher.
+    /// Whether the key has a traditional form. A key without this form can't be imported if it is
+    /// encrypted with an older cipher.
     var hasTraditionalForm: Bool { traditionalLabel != "PRIVATE KEY" }
 
     /// Whether the key can sign, and can therefore have a self-signed certificate.

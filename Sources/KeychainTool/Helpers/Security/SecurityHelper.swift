@@ -15,7 +15,7 @@ import KeychainCrypto
 struct SecurityHelper: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "security",
-        abstract: "Answers scripts written for macOS: the password commands of security.",
+        abstract: "Carries out password commands of scripts, as macOS's security does.",
         discussion: """
             If the PATH contains a link to this program named security, scripts can use it. The \
             commands are \(SecurityVerb.allCases.map(\.rawValue).joined(separator: ", ")); \

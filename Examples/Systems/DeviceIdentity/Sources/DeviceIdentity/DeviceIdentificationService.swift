@@ -19,7 +19,8 @@ public final class DeviceIdentificationService: Sendable {
     private let keychain: any KeychainServiceProtocol
     /// The identifier, once it has been read, created or imported.
     private let known = Mutex<UUID?>(nil)
-    /// Each operation holds this lock during all of its calls to the keychain.
+    /// Each operation except ``hasDeviceId()`` holds this lock during all of its calls to the
+    /// keychain.
     private let turn = Mutex<Void>(())
 
     /// Creates a service for the identifier in a keychain. Nothing is read before the first
