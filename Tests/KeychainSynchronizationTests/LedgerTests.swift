@@ -354,6 +354,20 @@ import Testing
         #expect(!own)
     }
 
+    @Test func `a retirement by the recovery code doesn't end, whatever heads it names`() {
+        let (third, code) = (
+            MachineID(Bytes16(high: 0, low: 4)), MachineID(Bytes16(high: 0, low: 9))
+        )
+        var roster = Roster(founder: me)
+        _ = roster.apply(.add(other), at: 2)
+        _ = roster.apply(.add(third), at: 3)
+        _ = roster.apply(.suspend(other, [other: 2]), at: 4)
+        _ = roster.apply(.retire(other, [other: 2, code: 7], signer: code), at: 5)
+        _ = roster.apply(.remove(third, [other: 2]), at: 6)
+        #expect(roster.standing(of: other, at: 2, knowing: 3) == .retired)
+        #expect(roster.lapseCount == 0)
+    }
+
     @Test func `a deletion that no log contains is appended again if a log has an older version`() {
         var ledger = Ledger(me: me, roster: Roster(founder: me))
         var roster = Roster(founder: me)

@@ -158,4 +158,47 @@ import Testing
         try d.read()
         #expect(d.values == ["x": "2", "y": "1"])
     }
+
+    /// The removed machine has its keys, and has written an entry before a gap anew. Its last entry
+    /// is void, and says that the entries before it aren't needed.
+    @Test func `versions before a gap don't count, although a void entry makes the gap unneeded`()
+        throws
+    {
+        let server = TestServer()
+        let a = try TestMachine.founder(server)
+        let (b, c) = (try a.add("second"), try a.add("third"))
+        let d = try a.add("fourth")
+        try a.set("other", "1")
+        try converge(a, b, c, d)
+        try c.set("x", "1")
+        _ = try c.append()
+        try a.read(c.id)
+        let log = try #require(server.logs[c.id])
+        let index = try #require(log.keys.max())
+        let entry = try LogEntry(decoding: try #require(log[index]))
+        try a.carryOut(.remove(a.replica.closing(of: d.id)))
+        for value in ["2", "3"] {
+            try c.set("x", value)
+            _ = try c.append()
+            try a.read(c.id)
+        }
+        try a.carryOut(.remove(a.replica.closing(of: c.id)))
+        #expect(a.replica.ledger.isVoid(c.id, index + 2))
+
+        let key = try #require(c.replica.groupKeys.values.first)
+        let forged = try #require(
+            SynchronizedItem(
+                TestMachine.record("x", at: 900_000_000), .whenUnlocked,
+                data: Data("forged".utf8)))
+        let version = SealedVersion(forged, under: key, at: entry.place(ofPart: 0))
+        let anew = try LogEntry(entry.frame, [.version(version)], by: c.replica.keys)
+        let last = try #require(server.logs[c.id]?[index + 2])
+        server.logs[c.id] = [index: anew.bytes]
+        try b.read()
+        b.replica.skip(c.id, to: index + 2)
+        b.store(try b.replica.take(LogEntry(decoding: last)))
+        while let changes = b.replica.openConfirmed() { b.store(changes) }
+        #expect(b.replica.nextIndex(of: c.id) == index + 3)
+        #expect(b.values == ["other": "1"])
+    }
 }

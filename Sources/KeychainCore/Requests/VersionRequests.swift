@@ -11,7 +11,7 @@ package struct ItemVersion: Hashable, Sendable {
     /// The number of the version, at least 1 and increasing with each version of a name. The
     /// numbers of a name can have gaps.
     package var number: UInt32
-    /// The time when the version was replaced, in seconds since 2001-01-01.
+    /// The time when the version was replaced or deleted, in seconds since 2001-01-01.
     package var moment: Double
     package var change: Change
     package var item: ItemSnapshot

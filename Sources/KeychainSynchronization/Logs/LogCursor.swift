@@ -31,15 +31,16 @@ package struct LogCursor: Hashable, Sendable {
     /// The number of entries that were skipped and are still needed, as far as is known.
     package var missingCount: UInt64 { skipped.reduce(0) { $0 + UInt64($1.count) } }
 
-    /// The index after that of the last entry that was skipped and is still needed, as far as is
-    /// known. 0: there is none.
-    var endOfGaps: UInt64 { skipped.last?.upperBound ?? 0 }
+    /// The index after that of the last entry that was skipped, whether or not it is needed. 0: no
+    /// entry was skipped.
+    private(set) var endOfGaps: UInt64 = 0
 
     /// Continues at a later entry than the next one, since the entries in between were deleted. If
     /// `index` isn't later, nothing happens.
     package mutating func skip(to index: UInt64) {
         guard index > head.index + 1 else { return }
         skipped.append(head.index + 1..<index)
+        endOfGaps = index
         head = LogHead(index: index - 1, digest: .zero)
     }
 

@@ -170,10 +170,10 @@ package struct Roster: Hashable, Sendable {
                 membership.removed != nil || membership.suspended != nil,
                 let end = into[machine], end == membership.closed, end >= membership.retired
             else { return false }
+            // The keys of the recovery code have no log.
+            let copies = into.filter { $0.key != machine && machines[$0.key] != nil }
             machines[machine]?.retirements.append(
-                Retirement(
-                    index: index, end: end, signer: signer,
-                    into: into.filter { $0.key != machine }))
+                Retirement(index: index, end: end, signer: signer, into: copies))
         }
         return true
     }
