@@ -35,9 +35,9 @@ struct MachineState: Sendable {
     /// The last entry of its own log that the machine has given to the relay to store. This field
     /// is saved first, so no other machine can have read a later entry.
     var sent = LogHead.empty
-    /// That entry, until the server is known to have it. A later session sends the same bytes
-    /// again: another entry in their place would be a fork for a machine to which the server has
-    /// shown this one.
+    /// The entry that ``sent`` names, until the server is known to have it. A later session sends
+    /// the same bytes again: the server may have shown the entry to other machines, and for these,
+    /// a different entry with the same index would be a fork.
     var entry: LogEntry?
     /// See ``StoredState/decided``.
     var decided: UInt64 = 0
@@ -47,10 +47,11 @@ struct MachineState: Sendable {
     var change: MembershipEntry?
     /// The revision of the stored state. `nil` if nothing is stored yet.
     private var revision: Bytes16?
-    /// What only one process at a time may change, as it is in the stored state of that revision.
+    /// The fields that only one process at a time may change, with their values in the stored state
+    /// that has ``revision``.
     private var stored = Claim()
 
-    /// What only one process at a time may change.
+    /// The fields that only one process at a time may change.
     private struct Claim: Hashable {
         var sent = LogHead.empty
         var change: MembershipEntry?

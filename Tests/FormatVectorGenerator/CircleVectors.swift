@@ -1,5 +1,5 @@
-// CircleVectors: Documentation/Synchronization.md. Three machines, of which the third sees one
-// group and the second is removed.
+// CircleVectors: the vectors of Documentation/Synchronization.md. The circle has three machines, of
+// which the third sees one group and the second is removed.
 
 import FormatVectors
 import Foundation

@@ -1,8 +1,8 @@
 // VectorFile: a file of test vectors in the structure of Wycheproof's files, with bytes as
 // lower-case hexadecimal digits. Documentation/Formats/README.md, "Vectors".
-//   (1) `read` returns a complete file or throws an error: the file has `numberOfTests` tests,
-//       numbered from 1, both valid and invalid ones, and explains exactly the flags of the tests.
-//       A truncated or missing file can't pass.
+//   (1) `read` returns a complete file or throws an error. A complete file has `numberOfTests`
+//       tests, numbered from 1, both valid and invalid ones, and explains exactly the flags of the
+//       tests. A truncated or missing file can't pass.
 
 import FoundationEssentials
 

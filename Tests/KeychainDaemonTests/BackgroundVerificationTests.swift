@@ -1,5 +1,5 @@
-// A service that verifies its keychains while it serves them, and pages of an earlier time that an
-// attacker puts back.
+// A service verifies its keychains while it serves them, and finds pages of an earlier time that an
+// attacker has put back.
 
 import Foundation
 import KeychainCore

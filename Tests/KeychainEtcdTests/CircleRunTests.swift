@@ -1,6 +1,6 @@
-// CircleRunTests: `keychainctl sync run` beside a second relay of the same keychain, ended in the
-// middle of a request, on a full disk, and with nodes that it can't reach; and several commands of
-// `keychainctl sync` with closed, full or additional descriptors.
+// CircleRunTests: `keychainctl sync run` if a second relay of the same keychain runs, if the
+// command is ended in the middle of a request, if the disk is full, and if nodes can't be reached.
+// Also several commands of `keychainctl sync` with closed, full or additional descriptors.
 
 #if Synchronization
 
@@ -103,7 +103,7 @@ extension `With etcd` {
                 try one.require(["sync", "status"])
                 let client = try EtcdClient(
                     await cluster.configuration(prefix: Self.alice.prefix, user: Self.alice))
-                // The compaction is at the latest revision, which a key outside the circle has.
+                // The compaction is at the latest revision, that of a key outside the circle.
                 try await cluster.compact(try await client.putIfAbsent("other", [1]).revision)
                 await client.shutDown()
                 #expect(try two.values() == ["a": "1"])

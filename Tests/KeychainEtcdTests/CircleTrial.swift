@@ -55,8 +55,8 @@ struct CircleTrial {
 
     /// The offsets of the services' clocks from the right time.
     private static let clocks = ["-1000d", "-1d", "-10s", "+10s", "+1d", "+1000d"]
-    /// The offsets of the relays' clocks. The relays verify the nodes' certificates, which are valid for
-    /// two days from their creation.
+    /// The offsets of the relays' clocks. They are small because the relays verify the nodes'
+    /// certificates, which are valid for two days from their creation.
     private static let relayClocks = ["+10s", "+1d"]
 
     private mutating func any(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }

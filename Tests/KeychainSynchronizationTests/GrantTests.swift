@@ -179,8 +179,8 @@ import Testing
 
     // MARK: Which grants stay
 
-    /// The machine that made the key did so before it knew of the machine with some groups, and has
-    /// been away since then.
+    /// When the second machine made the key, the machine with only some groups had not been added
+    /// yet. The second machine has exchanged nothing since then.
     @Test func `a machine with some groups gets a key from a machine that didn't make the key`()
         throws
     {

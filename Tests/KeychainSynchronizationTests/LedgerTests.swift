@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `an older copy doesn't take its own new entries for missed ones`() throws {
+    @Test func `an older copy of a keychain doesn't count its own new entries as missed`() throws {
         var ledger = Ledger(me: me, roster: roster())
         ledger.isOldCopy = true
         _ = ledger.take(entry(me, 1, known: 4))
@@ -294,8 +294,9 @@ import Testing
         #expect(ledger.plan(compacts: true)?.first == 3)
     }
 
-    /// The third machine copied another log into its own. The fourth machine copied and retired the
-    /// third machine's log before the third machine retired the log that it had copied.
+    /// The third machine copied another machine's log into its own log. Then the fourth machine
+    /// copied and retired the third machine's log. Only after that did the third machine retire the
+    /// log that it had copied.
     @Test func `a log's retirement can be final even if the log with its copies was retired first`()
         throws
     {
@@ -341,8 +342,8 @@ import Testing
         var roster = Roster(founder: me)
         _ = roster.apply(.add(other), at: 2)
         _ = roster.apply(.add(third), at: 3)
-        // Each of the two reads of its suspension, and signs the other one's retirement before it
-        // appends an entry.
+        // Each of the two machines learns that it was suspended. Then it signs the retirement of
+        // the other machine's log, before it appends an entry to its own log.
         _ = roster.apply(.suspend(other, [other: 2]), at: 4)
         _ = roster.apply(.suspend(third, [third: 2]), at: 5)
         _ = roster.apply(.retire(other, [other: 2, third: 2], signer: third), at: 6)

@@ -142,7 +142,9 @@ import Testing
 
     /// The server refuses a removal, and then hides entries that its signer had read.
     @Test(arguments: [false, true])
-    func `a removal that waits never includes less than before`(isOwn: Bool) async throws {
+    func `a removal that isn't stored yet never names fewer entries than before`(
+        isOwn: Bool
+    ) async throws {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         try three.set("a", "1")

@@ -93,7 +93,8 @@ private final class MembershipTrial {
             guard leavesTombstonesOut,
                 (try? device.delete(account, tombstones: .never)) != nil
             else { return }
-            // A change of this machine that no other machine has is lost with the item.
+            // The deletion also loses this machine's changes of the item, unless another machine
+            // has them.
             changes[account] = changes[account]?.map { change in
                 var change = change
                 if change.machine == machine { change.machine = nil }

@@ -32,7 +32,8 @@ import Testing
         #expect(try await one.status().waitingCount == 0)
     }
 
-    @Test func `it says when another machine last gave a sign of life, and what is withheld of it`()
+    @Test
+    func `it says when a machine was last heard of, and how many of its entries are withheld`()
         async throws
     {
         let devices = try await server.circle("one", "two")

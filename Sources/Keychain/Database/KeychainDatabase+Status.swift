@@ -16,9 +16,9 @@ extension KeychainDatabase {
             self.rawValue = rawValue
         }
 
-        /// The process that has the database open, which is the current one or the keychain
-        /// service, has not unlocked it yet, or not since `keychainctl lock --all`, or not since
-        /// another process replaced its keys.
+        /// The process that has the database open is the current one or the keychain service. This
+        /// process has not unlocked the database yet, or not since `keychainctl lock --all`, or not
+        /// since another process replaced the database's keys.
         public static let beforeFirstUnlock = LockState(rawValue: "before first unlock")
         /// Items that are accessible after the first unlock can be read. Items that are accessible
         /// only while unlocked can't.

@@ -76,10 +76,11 @@ package enum PKCS12 {
     ///     container is damaged.
     ///   - `authFailed` if a key inside is encrypted with another password or is damaged.
     ///   - `unsupportedFormat` if a scheme, a digest or a type of contents is not supported, or if
-    ///     the cost exceeds a limit or the budget. With an older cipher, also if encrypted
-    ///     certificates are damaged or there are keys among them, or if the password contains a
-    ///     zero byte. For a key encrypted with an older cipher, also if the password is not ASCII
-    ///     or has 1024 characters or more, or if the key is an Ed25519 or X25519 key.
+    ///     the cost exceeds a limit or the budget. With an older cipher, this status is also thrown
+    ///     if encrypted certificates are damaged, if there are keys among them, or if the password
+    ///     contains a zero byte. For a key encrypted with an older cipher, it is also thrown if the
+    ///     password is not ASCII or has 1024 characters or more, or if the key is an Ed25519 or
+    ///     X25519 key.
     ///   - `unimplemented` if the package was built without its trait OlderPKCS12, and an older
     ///     cipher was used that the trait supports.
     package static func open(

@@ -5,7 +5,8 @@
 //   (2) All functions can be called concurrently from any thread. A change to a keychain on disk is
 //       durable when the call returns.
 
-/// Carries out requests for a caller, in this process or another. Callers use both in the same way.
+/// Carries out requests for a caller, in this process or in another process. Callers use it in the
+/// same way in both cases.
 package protocol RequestHandler: Sendable {
     /// Carries out a request.
     ///

@@ -1,8 +1,8 @@
-// MachineIdentity: a secret that identifies this machine if it has no chip.
+// MachineIdentity: 16 bytes that identify this machine if it has no chip.
 //   (1) The machine's id, /etc/machine-id, should not appear in the files of other programs. The
-//       secret is therefore derived from it and from an application id, as
+//       identity is therefore derived from it and from an application id, as
 //       sd_id128_get_machine_app_specific(3) does. The machine's id can't be computed from the
-//       secret.
+//       identity.
 //   (2) In a container, the id belongs to an image or is generated at each start. Containers
 //       therefore have no identity.
 //   (3) An id that changes at a restart is not an identity. If /etc can't be written, systemd

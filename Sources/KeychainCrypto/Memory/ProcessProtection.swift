@@ -59,8 +59,8 @@ package enum ProcessProtection {
         return body()
     }
 
-    /// Declares that a secret is about to be read into memory. After ``apply()``, no other process
-    /// of this user can then see the executable of this process.
+    /// Declares that a secret is about to be read into memory. If ``apply()`` has run, no other
+    /// process of this user can see the executable of this process from now on.
     package static func beginHoldingSecrets() {
         state.withLock { state in
             state.holdsSecrets = true

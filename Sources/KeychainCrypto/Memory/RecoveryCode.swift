@@ -99,7 +99,7 @@ package struct RecoveryCode: Sendable {
 
     private static func number(of typed: UnsafeRawBufferPointer) -> UInt16? {
         RecoveryWords.all.firstIndex { word in
-            // Four letters identify a word. Fewer must be the whole word.
+            // Four letters identify a word. Fewer letters must be a whole word.
             guard typed.count == word.count || typed.count >= 4 && typed.count < word.count else {
                 return false
             }

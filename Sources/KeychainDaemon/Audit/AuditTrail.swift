@@ -1,7 +1,8 @@
 // AuditTrail: the service's audit, with a record of each request: the caller, the operation and the
 // result.
 //   (1) A request that reads or changes items is carried out only if there is room for its record.
-//       The result of a read leaves the service after its record has been written to the file.
+//       The result of a read leaves the service only after the request's record has been written
+//       to the file.
 //   (2) A separate thread synchronizes the file to disk within a second. If that fails, the failure
 //       is logged, and the file is opened anew and synchronized with the next record.
 //   (3) If the audit can't be written, each later request tries again. Requests without a record

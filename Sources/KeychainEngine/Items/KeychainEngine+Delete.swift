@@ -1,10 +1,10 @@
 // KeychainEngine+Delete: deletes all items that match, or none.
 //   (1) Some rows are removed without being opened. A locked row is deleted if labels alone,
-//       including that of the group, decide that it matches, and no tombstone can be needed. A
-//       damaged row is set aside if labels alone decide that it matches, or if the query names its
-//       reference. Under the same conditions, a row bound to another machine is deleted or, if a
-//       tombstone is required, makes the deletion fail. Every other row is opened before it is
-//       deleted.
+//       including that of the group, decide that it matches, the query is for local items only, and
+//       the request doesn't ask for a tombstone. A damaged row is set aside if labels alone decide
+//       that it matches, or if the query names its reference. Under the same conditions as a
+//       damaged row, a row bound to another machine is deleted or, if the request asks for a
+//       tombstone, makes the deletion fail. Every other row is opened before it is deleted.
 //   (2) A deletion that encounters any other locked row, or a row with columns of the wrong kind,
 //       fails and changes nothing. It skips other damaged rows and other rows bound to another
 //       machine.
@@ -65,7 +65,7 @@ extension KeychainEngine {
             opened = try open(candidate, for: search, noting: &damaged)
         } catch {
             // Of these errors, only a lock permits the deletion. A tombstone needs the row's
-            // attributes, so the deletion is refused if it may have to leave a tombstone.
+            // attributes, so only a local item is deleted, and only without a tombstone.
             guard error.status == .interactionNotAllowed, isChosen, tombstones != .always,
                 query.isSynchronizable == false
             else { throw error }

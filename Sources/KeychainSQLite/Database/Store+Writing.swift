@@ -1,6 +1,7 @@
 // Store+Writing: writes, and group commit.
-//   (1) A write to a folder returns after the commit that contains it is durable and was passed to
-//       the anchor. If the anchor can't be written, this isn't reported.
+//   (1) A write to a database in a folder returns after the commit that contains it is durable and
+//       its generation was recorded in the anchor. If the anchor can't be written, this isn't
+//       reported.
 //   (2) If a write fails, it has no effect, neither on the database nor on the other writes of its
 //       commit. After some failures, such as a full disk, SQLite rolls back the whole transaction;
 //       the commit then fails.
@@ -12,7 +13,8 @@
 //       if damage was found since then, or if it would write a damaged page.
 //   (6) In tests, a `WriteProbe` observes a write to a database in memory while it is carried out,
 //       and can abort it at each of the moments that it is told of. The effect is that of a crash
-//       at that moment: all of the write or nothing. A write to a folder never uses the probe.
+//       at that moment: all of the write or nothing. A write to a database in a folder never uses
+//       the probe.
 
 import Dispatch
 package import KeychainCore

@@ -118,8 +118,8 @@ enum StoreFailure {
         .allocate,
         "There is not enough memory. Nothing was changed. Try again when more memory is free.")
 
-    /// The error for a commit that could not be synchronized. The change may be in the log, and may
-    /// be there or not after a restart of the machine.
+    /// The error for a commit that could not be synchronized. The change may be in the log. A
+    /// restart of the machine may keep or lose the change.
     private static func uncertainCommit(_ systemError: Int32) -> KeychainFailure {
         let reason = systemError == 0 ? "" : ": \(errorText(systemError))"
         return KeychainFailure(

@@ -42,12 +42,12 @@ internal import KeychainCore
 ///     contains a damaged certificate or a key of an unsupported kind;
 ///   - `errSecUnsupportedFormat`: the encryption is not supported, or requires too much work. The
 ///     current encryption scheme (PBES2 with AES-CBC, and PBKDF2 or scrypt) is supported. The
-///     legacy ciphers triple DES, RC2 and RC4 are supported for certificates, if the passphrase has
-///     no zero bytes, and for RSA keys and keys on NIST curves, if the passphrase is also ASCII of
-///     at most 1023 bytes. If certificates that are encrypted with a legacy cipher are damaged, the
-///     status is the same. The limits are 10 million rounds for each encrypted part and for the
-///     authentication code, 1 GiB of memory for scrypt, and work equal to 100 million rounds of
-///     PBKDF2 in total;
+///     legacy ciphers triple DES, RC2 and RC4 are supported for certificates, RSA keys and keys on
+///     NIST curves. With these ciphers, the passphrase must not contain zero bytes; for keys, it
+///     must also be ASCII of at most 1023 bytes. `errSecUnsupportedFormat` is also returned if
+///     certificates that are encrypted with a legacy cipher are damaged. The limits are 10 million
+///     rounds for each encrypted part and for the authentication code, 1 GiB of memory for scrypt,
+///     and work equal to 100 million rounds of PBKDF2 in total;
 ///   - `errSecParam`: the passphrase is not a string;
 ///   - `errSecUnimplemented`: the contents are encrypted with a legacy cipher, and the package was
 ///     built without its trait `OlderPKCS12`;

@@ -1,5 +1,6 @@
 // SubjectIndex: finds certificates by their subject, as needed by the search for issuers.
-//   (1) X509 parses a certificate only when it is requested, not the system's whole bundle.
+//   (1) X509 parses a certificate only when the search requests it. So X509 doesn't parse all
+//       certificates of the system's bundle.
 //   (2) The number of candidate issuers per search is limited. Certificate authorities that certify
 //       each other form more chains than can be tried, and an attacker who sends a chain can create
 //       such authorities.

@@ -25,8 +25,9 @@ extension Ledger {
     ///   - kept: Entries of this machine's log from this index on stay.
     ///   - unloadable: Items whose versions this machine can't append again, so that the entries
     ///     that contain them stay.
-    ///   - incomplete: Machines whose logs have needed entries that this machine has skipped. It
-    ///     acknowledges nothing more of these logs, since that would include the skipped entries.
+    ///   - incomplete: Machines whose logs have needed entries that this machine has skipped. The
+    ///     planned entry acknowledges nothing more of these logs, since that would include the
+    ///     skipped entries.
     /// - Returns: `nil` if there is nothing to append.
     package func plan(
         compacts: Bool, renews: Bool = false, limit: Int = .max, keepingFrom kept: UInt64 = .max,
@@ -51,9 +52,9 @@ extension Ledger {
         let isSpareInFront =
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
         let copied = copiedElsewhere
-        // This log's retired entries stay if the copies in other logs may become void and this
-        // machine can't append one of the versions again, because it can't load the version or
-        // hasn't read the copy.
+        // Other logs have copies of this log's retired entries, but the copies may become void. The
+        // retired entries therefore stay while this machine couldn't append all their versions
+        // again: it can't load one of the versions, or it hasn't read a copy.
         let keepsRetired =
             !copied.isDisjoint(with: unloadable)
             || mayLoseCopies && !retiredOwn.isDisjoint(with: doubts.keys)
@@ -75,9 +76,9 @@ extension Ledger {
             names = Set((pending.sorted() + names.subtracting(pending).sorted()).prefix(limit))
         }
         for name in names { needed[name] = nil }
-        // If a pending version is in a void entry of this log, only that entry shows a later
-        // session that the item wasn't deleted. So the older entries stay until all pending
-        // versions are appended.
+        // A pending version may be in a void entry of this log. For a later session, that entry is
+        // then the only sign that the item wasn't deleted. So the older entries stay until all
+        // pending versions are appended.
         let isShortened =
             (compacts || renews && !names.isEmpty) && !keepsRetired
             && pending.union(copied).isSubset(of: names)
@@ -110,10 +111,10 @@ extension Ledger {
     private static let spareCount: UInt64 = 64
 
     /// Whether it pays to append the needed versions of this machine's log again. It pays if many
-    /// entries contain no item's last version in the log: more than `spareCount` of them, and more
-    /// than the log has items. Deletions that no longer have to stay aren't counted as items. It
-    /// also pays if, after a removal or suspension, outdated versions keep the log from being
-    /// clean, since other machines wait for a clean entry.
+    /// entries contain no version that is the last one of its item in this log: more than
+    /// `spareCount` entries, and more entries than the log has items. Deletions that no longer have
+    /// to stay aren't counted as items. It also pays if, after a removal or suspension, outdated
+    /// versions keep the log from being clean, since other machines wait for a clean entry.
     package var isWorthCompacting: Bool {
         guard let log = logs[me] else { return false }
         if log.settledKnown < roster.lastClosing, !outdated.isEmpty { return true }
@@ -133,14 +134,15 @@ extension Ledger {
             versions: [:])
     }
 
-    /// Whether an entry that was taken counts and its log hasn't declared it unneeded since.
+    /// Whether an entry that this ledger has already recorded counts, and no later entry of its log
+    /// has declared it unneeded.
     package func isNeeded(_ writer: MachineID, _ index: UInt64) -> Bool {
         guard let log = logs[writer] else { return false }
         return index >= log.first
             && roster.standing(of: writer, at: index, knowing: log.known(at: index)) == .counts
     }
 
-    /// Whether an entry that was taken is void.
+    /// Whether an entry that this ledger has already recorded is void.
     package func isVoid(_ writer: MachineID, _ index: UInt64) -> Bool {
         guard let log = logs[writer] else { return false }
         return roster.standing(of: writer, at: index, knowing: log.known(at: index)) == .void

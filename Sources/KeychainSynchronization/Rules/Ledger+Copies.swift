@@ -36,7 +36,7 @@ extension Ledger {
         return true
     }
 
-    /// For each log with copies from retired logs, the index of the last entry with copies.
+    /// For each log with copies from retired logs, the last of its entries that a retirement names.
     var copied: LogIndexes {
         var copied: LogIndexes = [:]
         for retirement in roster.machines.values.flatMap(\.retirements) {

@@ -171,9 +171,10 @@ struct SyncJoinCommand: ParsableCommand {
             let expires = timestamp(SyncMoment.seconds(token.grant.expires))
             throw ControlFailure(
                 .failure,
-                "No machine of the circle has added this one. One that has all access groups must "
-                    + "run `keychainctl sync run`, and the token must not have expired: it expires "
-                    + "at \(expires). Run this command again to go on waiting.")
+                "No machine of the circle has added this machine. A machine of the circle that has "
+                    + "all access groups must run `keychainctl sync run`, and the token must not "
+                    + "have expired: it expires at \(expires). Run this command again to go on "
+                    + "waiting.")
         }
     }
 

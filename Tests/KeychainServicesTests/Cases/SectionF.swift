@@ -134,7 +134,8 @@ let sectionF: [Row] = [
         #expect(found["vwht"] as? String == identifier.uuidString)
     }
 
-    // SecDbItem.c, copyNumber, accepts only the text that a 32-bit integer is printed as.
+    // SecDbItem.c, copyNumber, accepts text only in the exact form in which a 32-bit integer is
+    // printed.
     @Test(arguments: Backend.allCases)
     func `a port given as text is stored as a number if it is a canonical 32-bit integer`(
         on backend: Backend

@@ -31,7 +31,8 @@ final class ScriptedPerson: Authenticator {
     }
 }
 
-/// No user can be asked, as without a terminal and a display.
+/// An authenticator that can't ask a user. It stands for a program that has neither a terminal nor
+/// a display.
 private struct NoPerson: Authenticator {
     var canAsk: Bool { false }
     func ask(_ question: Question, until interruption: Interruption)

@@ -40,7 +40,7 @@ enum SaveRows {
         ]
     }
 
-    /// The name of a row that the floor doesn't contain.
+    /// The name of a new row: no row in the database of the `Floor` has this name yet.
     static func newName(_ index: Int) -> Data { Sample.key(of: -1 - index) }
 
     private static func row(_ subject: String, _ figure: Samples, _ floor: Samples) -> Row {

@@ -1,5 +1,5 @@
-// Statuses: causes each status of the table that a program alone can cause, and shows the
-// accessibility values.
+// Statuses: causes every status of the table except those that require a locked keychain or a user,
+// and shows the accessibility values.
 
 import Foundation
 import SecItemFundamentals

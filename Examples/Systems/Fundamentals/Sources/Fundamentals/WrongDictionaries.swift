@@ -1,5 +1,5 @@
-// WrongDictionaries: keys in dictionaries that don't accept them, and incorrect claims about
-// Apple's functions.
+// WrongDictionaries: passes keys in dictionaries that don't accept them, and shows that some claims
+// about Apple's functions are incorrect.
 
 import Foundation
 import SecItemFundamentals

@@ -1,7 +1,9 @@
 // television: stands in for a television that asks its user before it accepts a program.
 //
-//   POST /register {"name": …}                      asks the user
-//   POST /register {"name": …, "client-key": …}     200 for a key that it issued, otherwise 401
+// It answers two requests:
+//
+//   POST /register {"name": …}: it asks the user.
+//   POST /register {"name": …, "client-key": …}: 200 if it issued this key, otherwise 401.
 //
 // The command line specifies the user's answers, in order. "accept" sends 200 and a new key, "late"
 // the same after one second, "decline" 403 and "fail" 500.
