@@ -33,7 +33,7 @@ package struct ServiceStatistics: Hashable, Sendable {
     /// the one before.
     package static let limits = (0..<9).map { 64 << (2 * $0) }
 
-    /// The seconds since the first connection to the service for this keychain.
+    /// The seconds since the service began to serve this keychain.
     package var seconds = 0
     /// The number of open connections.
     package var connectionCount = 0

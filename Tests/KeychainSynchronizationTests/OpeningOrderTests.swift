@@ -1,6 +1,7 @@
 // OpeningOrderTests: what a machine knows doesn't depend on when it reads entries and opens
 // versions. Keys can arrive late, and the last version in a log needn't be the greatest one.
 
+import Foundation
 import KeychainCore
 import KeychainSynchronization
 import TestPrograms

@@ -133,7 +133,7 @@ import Testing
 }
 
 @Suite struct `An agreement key that nothing can be sealed to` {
-    /// Whoever holds a join token can have such a machine added.
+    /// Anyone who has a join token can have such a machine added.
     @Test func `a machine with an invalid agreement key stops no other one, and can be removed`()
         async throws
     {
