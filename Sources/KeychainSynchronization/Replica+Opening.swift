@@ -36,10 +36,10 @@ extension Replica {
         return taken.isEmpty ? [] : [.store(version)]
     }
 
-    /// Whether a version at this place needn't be held back: its writer is a member, or its entry
-    /// doesn't count, isn't needed, or is certain to be from before the writer's removal. A removed
-    /// machine can write its log anew, but the new log's hash chain doesn't lead to the entry that
-    /// the removal names.
+    /// Whether a version at this place can be opened now, not held back. It can if its writer is a
+    /// member, or if its entry doesn't count, isn't needed, or is certain to be from before the
+    /// writer's removal. A removed machine can write its log anew, but the new log's hash chain
+    /// doesn't lead to the entry that the removal names.
     private func isConfirmed(_ place: SealedVersion.Place) -> Bool {
         guard circle.member(place.writer) == nil, let closed = circle.closed[place.writer],
             place.index <= closed.index, ledger.isNeeded(place.writer, place.index)
@@ -87,8 +87,8 @@ extension Replica {
             owed[id, default: []].formUnion(content.groupKeys.map(\.id))
         }
         var changes: [Change] = []
-        // This machine seals nothing more under the keys of earlier epochs, so these may come from
-        // a void entry, too.
+        // This machine seals nothing more under the keys of earlier epochs, so the keys of those
+        // epochs may come from a void entry, too.
         let isVoid = giver != id && ledger.isVoid(giver, entry.index)
         let epoch = circle.roster.epoch(knowing: entry.frame.membership.index)
         for key in content.groupKeys

@@ -126,7 +126,8 @@ private final class CredentialService {
         let service = try CredentialService(trusting: geteuid()) {
             workers.submit(for: .user(0), $0)
         }
-        // From now on, submitted work is called like work that still waited when the service ended.
+        // From now on, submitted work is treated like work that still waited when the service
+        // ended.
         workers.stop()
         #expect(try service.answer("1/unit/app.service/password") == Self.refusal)
         #expect(

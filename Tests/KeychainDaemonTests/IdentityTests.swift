@@ -82,7 +82,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
     }
 
     @Test
-    func `a process that leaves its connection to a child and runs another program is refused`()
+    func `a process that passes its connection to a child and runs another program is refused`()
         throws
     {
         let door = try Door()
@@ -143,7 +143,8 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
             _ = try door.peer(of: &handshake)
             Issue.record("accepted")
         } catch PeerRefusal.otherSender(let owner, let sender) {
-            // The sender is the child, which answered after the program had written all its input.
+            // The sender is the child of the process. The child answered after the program had
+            // copied all its input to the connection and ended.
             #expect(owner == pid)
             #expect(sender != pid && sender > 0)
         }

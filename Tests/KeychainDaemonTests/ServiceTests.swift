@@ -84,7 +84,7 @@ private let own = AccessGroups(["default"])
     }
 
     @Test
-    func `a program that leaves its connection to a child and runs a trusted program is refused`()
+    func `a program that passes its connection to a child and runs a trusted program is refused`()
         throws
     {
         let service = try TestService(isStarted: false)

@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `a list can't be combined with a value, a limit or a class that not all its objects have`(
+    func `a list can't be combined with a value, a limit or a class that some objects don't have`(
         _ backend: Backend
     ) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())

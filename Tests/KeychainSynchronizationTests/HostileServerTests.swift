@@ -94,7 +94,8 @@ import Testing
         }
         #expect(b.replica.notices.count == 2)
         #expect(failure(one[1], by: b) == nil)
-        // The machine itself learns of its copy from a machine that was shown the copy's entries.
+        // The first machine itself learns that a copy of it exists from a machine that was shown
+        // the copy's entries.
         #expect(failure(other[0], by: c) == nil)
         #expect(failure(other[1], by: c) == nil)
         let entry = try #require(try c.replica.nextEntry(compacts: false) { c.items[$0] })
@@ -128,7 +129,8 @@ import Testing
             entry.parts.first { part in
                 if case .version = part { true } else { false }
             })
-        // A member can sign any entry. It can't pass off another machine's version as its own.
+        // A member can sign any entry. But the member can't pass off another machine's version as
+        // the member's own.
         try b.set("mine", "value")
         let own = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] })
         let forged = try LogEntry(own.frame, [stolen], by: b.replica.keys)
@@ -232,7 +234,7 @@ import Testing
     }
 
     /// The offsets are those of Documentation/Synchronization.md, "Heads".
-    @Test func `a head with index 0 and a digest isn't one of a log without entries`() throws {
+    @Test func `a head with index 0 and a digest isn't taken for that of an empty log`() throws {
         var bytes = try a.replica.signedHead(moment: 1000).bytes
         bytes.replaceSubrange(56..<64, with: repeatElement(0, count: 8))
         #expect(throws: SynchronizationFailure.self) { try SignedHead(decoding: bytes) }
@@ -240,7 +242,7 @@ import Testing
         #expect(try SignedHead(decoding: bytes).log == .empty)
     }
 
-    @Test func `a signed head with an earlier date is accepted once its log has grown`()
+    @Test func `a signed head that is dated earlier is accepted once the log has grown`()
         throws
     {
         try b.replica.take(a.replica.signedHead(moment: 2000))
@@ -354,12 +356,11 @@ import Testing
 
     // MARK: Void entries
 
-    @Test func `entries that became void stay until all their versions are appended again`() throws
-    {
+    @Test func `void entries are needed until all their versions are appended again`() throws {
         let c = try a.add("third")
         try converge(a, b, c)
-        // Most entries of the first machine's log have no version, so that the log is worth
-        // compacting.
+        // Most entries of the first machine's log contain no version, so that compacting the log is
+        // worthwhile.
         for number in 0..<62 {
             try b.set("one", "\(number)")
             try b.exchange()

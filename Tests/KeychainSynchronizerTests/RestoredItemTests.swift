@@ -47,7 +47,8 @@ import Testing
         }
     }
 
-    /// The entry that waits has a later version, which the user has given up.
+    /// The entry that waits contains a later version of the item. The user has deleted that version
+    /// and restored the earlier one.
     @Test func `a restored item counts although an entry with a later version waits`() async throws
     {
         let (server, devices, source) = try await circleWithBackup()
@@ -55,7 +56,7 @@ import Testing
         try await one.signRemoval(of: three)
         try two.set("a", "new")
         try await two.settle()
-        // The removal, which makes that entry void, is stored now.
+        // Now the server stores the removal of the third machine, which makes that entry void.
         try await one.settle()
         server.setReadOnly(true)
         _ = try? await two.settle()
@@ -69,8 +70,8 @@ import Testing
         for device in [one, two] { #expect(try device.values() == ["a": "old"]) }
     }
 
-    /// If no change waited, the session would begin again after 5 minutes, and read the version
-    /// that it doesn't have any more.
+    /// A change of the second machine waits here. Without a waiting change, the machine's session
+    /// would begin again after 5 minutes, and read again the version that the session lacks.
     @Test func `a restored item counts although the session lacks a version`() async throws {
         let (server, devices, source) = try await circleWithBackup()
         let (one, two, three) = (devices[0], devices[1], devices[2])
@@ -135,7 +136,8 @@ import Testing
 
 @Suite struct `The identity of an item in a circle` {
     /// Text and data with the same bytes are equal in a primary key.
-    @Test func `an item whose account becomes data is the same item, also for a later machine`()
+    @Test
+    func `an item whose account changes from text to data is the same item for a new machine too`()
         async throws
     {
         let server = MemoryStore()
@@ -152,7 +154,7 @@ import Testing
             as: Device.caller)
         try await converge(one, two)
         one.clock.now = two.clock.now
-        // The machine that has the first version in its log doesn't have the second one there.
+        // The log of the machine that wrote the first version doesn't contain the second one.
         try one.delete("a")
         try await converge(one, two)
         let three = try Device("three", server)

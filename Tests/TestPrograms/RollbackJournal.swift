@@ -12,7 +12,7 @@ package enum RollbackJournal {
     /// - Returns: The bytes of the journal.
     package static func ofPage(_ number: UInt32, content: [UInt8], _ database: [UInt8]) -> [UInt8] {
         let nonce: UInt32 = 1
-        // The checksum covers every 200th byte, starting from the end.
+        // The checksum covers the byte 200 before the end, and every 200th byte before that one.
         let sum = stride(from: content.count - 200, to: 0, by: -200).reduce(nonce) {
             $0 &+ UInt32(content[$1])
         }

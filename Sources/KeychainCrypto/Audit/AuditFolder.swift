@@ -44,8 +44,8 @@ package struct AuditFolder: Hashable, Sendable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
-            // The system's reason is taken from `errno`: opening the folder usually fails for the
-            // same reason.
+            // The error doesn't contain the system's error code. The code is taken from another
+            // attempt to open the folder, which usually fails for the same reason.
             let opened = Files.open(path, O_RDONLY | O_DIRECTORY)
             throw Self.failure("read \(path)", code: opened == nil ? errno : EIO)
         }
@@ -128,7 +128,8 @@ package struct AuditFolder: Hashable, Sendable {
 
     /// Overwrites the file that contains the verification key with zeros, and then removes it.
     ///
-    /// - Throws: Also if the file was removed, but the removal may not be durable.
+    /// - Throws: An error if the file can't be overwritten or removed, and also if the file was
+    ///   removed but the removal may not be durable.
     package func eraseVerificationKey(of chain: Bytes16) throws(KeychainFailure) {
         let path = keyPath(chain)
         guard let descriptor = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK),

@@ -153,9 +153,9 @@ final class Connection: ChannelInboundHandler {
         }
     }
 
-    /// Ends a connection over which nothing has been transferred for too long, if the client hasn't
-    /// received everything that was sent to it, or if the client has neither pending requests nor
-    /// subscriptions.
+    /// Ends a connection over which nothing has been transferred for too long, in two cases: the
+    /// client hasn't received everything that was sent to it, or the client has neither pending
+    /// requests nor subscriptions.
     private func endIfIdle(_ context: ChannelHandlerContext) {
         let unsent = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
         if unsentByteCount != unsent ?? 0 {

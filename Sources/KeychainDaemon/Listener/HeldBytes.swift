@@ -1,13 +1,14 @@
 // HeldBytes: limits the memory that incomplete messages, and answers that the client hasn't
 // received, may occupy.
 //   (1) A single message may have any permitted size. If several connections of a party have
-//       incomplete messages at the same time, these share a budget, and a connection that receives
-//       more when the budget is used up is closed. Each party has its own budget.
+//       incomplete messages at the same time, these messages share a budget. A connection that
+//       receives more when the budget is used up is closed. Each party has its own budget.
 
 import Synchronization
 
 final class HeldBytes: Sendable {
-    /// The maximum size in bytes of all incomplete messages of one party, if there are several.
+    /// The maximum total size in bytes of the incomplete messages of one party, if the party has
+    /// more than one incomplete message.
     static let budget = 64 << 20
 
     private struct Share {

@@ -108,7 +108,7 @@ final class PeerSession: Sendable {
     ///   - id: The id of the client's message.
     ///   - operation: The name of the operation, for logs.
     ///   - shape: The class and attribute names of the request, for logs.
-    ///   - rule: Whether the request needs a record in the audit.
+    ///   - rule: What happens to the request if its record in the audit can't be written.
     ///   - limit: The maximum size of the answer in bytes.
     ///   - body: Carries out the request.
     /// - Returns: The frames of the answer or of the failure.
@@ -200,8 +200,9 @@ final class PeerSession: Sendable {
             request.operation, request.shape, of: peer, status: status, duration: duration)
     }
 
-    /// Answers a request for the secret of one item, if it doesn't have to wait for another request
-    /// or process. It may wait for reads from the disk, and for two small writes of the audit.
+    /// Answers a request for the secret of one item, if the request doesn't have to wait for
+    /// another request or process. This method may wait for reads from the disk, and for two small
+    /// writes of the audit.
     ///
     /// - Returns: The frames of the answer; `nil` if the request wasn't carried out.
     func answerAtOnce(
@@ -286,7 +287,8 @@ final class PeerSession: Sendable {
         }
         let (isTooMany, old) = state.withLock { state -> (Bool, (any ChangeSubscription)?) in
             if state.isEnded { return (false, subscription) }
-            // Checked together with the insertion, since requests are carried out in parallel.
+            // The count is checked under the same lock as the insertion, since requests are carried
+            // out in parallel.
             guard state.subscriptions.count < subscriptionLimit else { return (true, subscription) }
             return (false, state.subscriptions.updateValue(subscription, forKey: id))
         }
@@ -317,12 +319,13 @@ extension Result<[FrameBuffer], KeychainFailure> {
 // MARK: - Claims
 
 extension AccessGroups {
-    /// The groups that these entitlements grant to a client with the given claim: those in both, in
-    /// the order of the claim, which determines the group of new items.
+    /// The groups that these entitlements grant to a client with the given claim: the groups that
+    /// are in the entitlements and in the claim. They have the order of the claim, which determines
+    /// the group of new items.
     ///
-    /// A claim can only narrow the entitlements. A claim of all groups stands for all their groups.
-    /// Entitlements to all groups allow any claim. The program is taken from the entitlements,
-    /// never from the claim.
+    /// A claim can only narrow the entitlements. A claim of all groups stands for all groups of the
+    /// entitlements. Entitlements to all groups allow any claim. The program is taken from the
+    /// entitlements, never from the claim.
     func granted(to claim: AccessGroups) -> AccessGroups {
         var names = claim.names.filter { contains($0) }
         guard claim.includesAll else { return AccessGroups(names, program: program) }

@@ -55,7 +55,8 @@ extension KeychainEngine {
     ///
     /// A careless or malicious issuer can give the same serial number to certificates with
     /// different public keys. If the existing certificate has another public key, this throws
-    /// `duplicateItem`. Returning the existing certificate would leave the new key without one.
+    /// `duplicateItem`. If the existing certificate were returned instead, no certificate with the
+    /// new public key would be stored.
     private func insert(
         _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
         into transaction: inout StoreTransaction, orKeepExisting keepsExisting: Bool

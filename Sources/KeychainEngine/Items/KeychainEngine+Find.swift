@@ -9,7 +9,8 @@
 //       tier isn't searched. A search that includes this tier then fails as locked if it finds
 //       nothing, or if it finds fewer items than its limit and the tier isn't empty.
 //   (4) A row whose constraints are not satisfied makes the search fail, unless the request skips
-//       such rows. If the search also reaches a locked row, it fails as locked instead.
+//       such rows. If the search also reaches a locked row, it fails as locked, not because of the
+//       constraints.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -140,8 +141,8 @@ extension KeychainEngine {
     }
 
     /// Carries out a request whose answer is the secret of one item, if a single look-up is enough
-    /// and doesn't have to wait for another request or process. It may wait for a read from the
-    /// disk.
+    /// and doesn't have to wait for another request or process. This method may wait for a read
+    /// from the disk.
     ///
     /// - Returns: `nil` if the request has to be carried out by ``execute(_:as:)``, for whatever
     ///   reason.

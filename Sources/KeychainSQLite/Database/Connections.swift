@@ -15,8 +15,8 @@
 //   (7) If there is a log with its shared memory, SQLite reads both, under its locks, and writes
 //       neither.
 //   (8) In every folder, a connection is used only if the database file still had its name after
-//       the connection opened the log: a rotation removes the old database before its log. If a
-//       call fails and its database has been replaced, the error says so.
+//       the connection opened the log. This is because a rotation removes the old database before
+//       its log. If a call fails and its database has been replaced, the error says so.
 //   (9) A log without shared memory, as in a copy that was made while the keychain was in use,
 //       can't be read in a read-only folder. Because it contains commits, it is never ignored.
 

@@ -176,8 +176,8 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// Whether another database has replaced this one, whose items are then neither read nor
-    /// written.
+    /// Whether another database has replaced this one. The items of a replaced database are neither
+    /// read nor written.
     package var isSuperseded: Bool {
         get throws(KeychainFailure) {
             try connections.run { database throws(KeychainFailure) in

@@ -4,7 +4,7 @@
 //       fails, none of its changes remain, unless the failure says that the outcome is unknown.
 //   (3) `row(under:)` and `row(withReference:)` return only a row that has the labels or the
 //       reference in its own columns. An index entry that leads to another row is damage.
-//       `rows(_:includesSecret:)` leaves this comparison to the caller.
+//       The callers of `rows(_:includesSecret:)` have to compare a row's columns themselves.
 
 import FoundationEssentials
 import KeychainCrypto

@@ -17,7 +17,7 @@ package import KeychainCore
 extension StoreFolder {
     static let rotation = "rotation"
 
-    /// This folder, with the highest number of a database that it contains.
+    /// This folder, with the highest of the numbers of the databases that it contains.
     package var located: StoreFolder { located(names) }
 
     func located(_ names: [String]) -> StoreFolder {

@@ -1,6 +1,7 @@
 // JoinToken: lets a machine join unattended. Documentation/Synchronization.md, "Join tokens".
-//   (1) A token decrypts nothing. With it, a member that is online and has scope *all* can add one
-//       machine, with the scope and until the time that the issuer signed.
+//   (1) A token decrypts nothing. With the token, a member that is online and has scope *all* can
+//       add one machine. The issuer signed the scope that the machine gets, and the time until
+//       which it can be added.
 //   (2) A thief can use the token instead of its owner. The owner then can't join, and an unknown
 //       machine shows in the list of members.
 

@@ -1,7 +1,7 @@
 // SetupCommand: configures another program to get its passwords from this one, and undoes that.
 //   (1) All changes are shown and, without --yes, must be confirmed. If a file can't be parsed,
-//       nothing is changed. The same applies if a file has a different setting, unless --replace
-//       replaces it or --undo leaves it.
+//       nothing is changed. Nothing is changed either if a file has a different setting, except
+//       with --replace, which replaces that setting, or --undo, which leaves it.
 //   (2) A second run changes nothing. --undo removes what a run without --undo adds, but doesn't
 //       restore a setting that --replace replaced.
 

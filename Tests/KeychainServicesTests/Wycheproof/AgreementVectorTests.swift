@@ -47,8 +47,8 @@ private func number(_ bytes: Data, _ count: Int) -> Data {
     return Data(repeating: 0, count: max(0, count - digits.count)) + digits
 }
 
-/// Whether this implementation accepts the cases that an implementation may accept or refuse. The
-/// first entry with a flag of the test decides.
+/// Whether this implementation accepts the cases that an implementation may accept or refuse. If a
+/// test has the flags of several entries, the first of these entries decides.
 private let decisions: [(flag: String, agrees: Bool, reason: String)] = [
     ("CompressedPublic", false, "an external representation is an uncompressed point"),
     ("ZeroSharedSecret", false, "RFC 7748 section 6.1: a secret of zeros may be refused"),

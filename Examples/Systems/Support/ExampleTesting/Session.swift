@@ -46,7 +46,7 @@ public struct Session {
     /// Runs the commands one after the other and compares their output.
     ///
     /// If the environment variable `KEYCHAIN_SESSIONS` specifies a file, the commands and their
-    /// output are appended to that file, which `./dev systems` shows.
+    /// output are appended to that file. `./dev systems` shows the file.
     ///
     /// - Parameter home: The home directory to run the commands in.
     /// - Throws: An error if there are no commands, or the error of running one.

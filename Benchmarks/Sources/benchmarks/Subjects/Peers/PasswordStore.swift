@@ -1,6 +1,6 @@
 // PasswordStore: pass, with a GnuPG key without a passphrase. It has no library, so each call is a
 // process.
-//   (1) It is filled by a single gpg process that encrypts all items, each of which is a file.
+//   (1) A single gpg process encrypts all items to fill the store. Each item is a file.
 
 import BenchmarkFigures
 import Foundation

@@ -137,7 +137,7 @@ import Testing
         try test.withSecItem { () throws in
             let model = AuthViewModel(alice)
             test.inject(.locked)
-            // Without an earlier report from the keychain, the result is `true`.
+            // Before the keychain has once told whether an identifier exists, the result is `true`.
             #expect(model.hasStoredCredentials())
             #expect(model.errorMessage == "Keychain error: -25308")
             #expect(model.loadStoredCredentials() == nil)
