@@ -1,7 +1,8 @@
 // RecordStore: what the relay needs from a server: the server keeps records in the order of their
 // keys, and can create a record on condition that there is none with its key.
 //   (1) The server is not trusted. The process that has the keychain open verifies what the server
-//       returns. When a machine joins, the process that reads the records verifies them first.
+//       returns. While a machine joins, the process that reads records from the server verifies
+//       them itself, before it uses them or passes them on.
 
 /// A record of the server.
 package struct StoredRecord: Hashable, Sendable {

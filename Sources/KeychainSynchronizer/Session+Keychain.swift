@@ -13,8 +13,8 @@ extension Session {
     // MARK: From other machines
 
     /// Stores what came from logs. Where the keychain has a later version, that version is sent to
-    /// the other machines instead. An item that doesn't travel any more, or that can't be opened,
-    /// stays as it is.
+    /// the other machines instead. If an item of the keychain isn't sent to other machines any
+    /// more, or can't be opened, the item stays as it is.
     mutating func apply(_ changes: [Replica.Change]) throws(KeychainFailure) {
         var versions: [SynchronizedItem] = []
         var deleted: [Bytes16] = []
@@ -62,8 +62,8 @@ extension Session {
 
     /// Compares the keychain with the logs. Call this when all logs have been read to their ends.
     mutating func compare() throws(KeychainFailure) {
-        // Items that this session has stored from entries that later entries made unneeded. No log
-        // has them any more, so they were deleted.
+        // This session stored these items. Then it read that the entries with the items are no
+        // longer needed or don't count. No log has the items any more, so they were deleted.
         let gone = arrived.filter { replica.forget($0) }
         try apply(gone.map { .delete($0) })
         for (name, stamp) in uncompared where !gone.contains(name) {

@@ -30,7 +30,7 @@ struct SelectionOptions: ParsableArguments {
         try key.requireOneName()
         if let className, let implied = key.itemClass, implied != className.itemClass {
             throw ValidationError(
-                "--class \(className.rawValue) conflicts with the other options, which apply to "
+                "--class \(className.rawValue) conflicts with the other arguments, which apply to "
                     + "\(ClassName(implied).rawValue) passwords.")
         }
         if let className, !Self.holds(attributes, className.itemClass) {

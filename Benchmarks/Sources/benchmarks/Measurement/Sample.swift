@@ -1,5 +1,5 @@
-// Sample: the items of a measured keychain: their names, their secrets, and which of them are
-// loaded.
+// Sample: the items of a measured keychain: their names, their secrets, and which of them a
+// measurement loads or changes.
 
 import Foundation
 
@@ -31,7 +31,8 @@ enum Sample {
         secret(of: index ^ 0x5EED).prefix(16)
     }
 
-    /// The indices of items to load, out of `size` items: the same in every run.
+    /// `count` random indices of items to load or change, out of `size` items. They are the same
+    /// in every run. An index can occur more than once.
     static func choice(of count: Int, from size: Int) -> [Int] {
         var numbers = SplitMix(state: 7)
         return (0..<count).map { _ in Int.random(in: 0..<size, using: &numbers) }
