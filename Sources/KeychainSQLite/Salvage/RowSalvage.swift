@@ -1,5 +1,5 @@
 // RowSalvage: reads rows, headers and keybags from a damaged database and its log, without SQLite.
-//   (1) No input causes a trap, an endless loop, or memory use beyond the size of the files.
+//   (1) No input causes a trap or an endless loop.
 //   (2) Pages are read one at a time, and each row is passed to the caller before the next row is
 //       read.
 //   (3) Rows are taken only from the newest committed image of each page. An older image would
