@@ -173,8 +173,9 @@ package struct ChoiceContext: Sendable {
 
     /// The socket of this user's service. `nil` if there is none, or if a service that has ended
     /// left it behind.
-    /// - Throws: `param` if there is a socket in a ``RuntimeFolder/foreign(_:)``, and if the service
-    ///   that has ended had a different keychain open from the one that this program would open.
+    /// - Throws: `param` if there is a socket in a ``RuntimeFolder/foreign(_:)``, and if the
+    ///   service that has ended had a different keychain open from the one that this program would
+    ///   open.
     func userSocket() throws(KeychainFailure) -> (path: String?, isLeft: Bool) {
         switch runtimeFolder {
         case .none: return (nil, false)
