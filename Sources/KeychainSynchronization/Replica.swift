@@ -320,7 +320,7 @@ package struct Replica: Sendable {
     /// Decides on items that no log contains, after logs were read.
     ///
     /// - Parameter isComplete: Whether no entry was rejected and, since this machine read the logs,
-    ///   it was neither suspended nor has returned, and no retired log has begun to count again.
+    ///   it was neither suspended nor has returned, and ``lacksEntries`` isn't set.
     /// - Returns: The items that were deleted.
     package mutating func settle(isComplete: Bool = true) -> [Change] {
         ledger.appendRepeated(except: unloadable)

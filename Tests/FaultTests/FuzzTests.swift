@@ -156,7 +156,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
                     RowSalvage(database: MemorySource([]), log: MemorySource(bytes)),
                 ] {
                     salvage.forEachRow { _ in }
-                    _ = salvage.keybags()
+                    _ = salvage.keybags { _ in true }
                     _ = salvage.headers(tiers)
                 }
                 return nil

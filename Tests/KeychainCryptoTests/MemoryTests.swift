@@ -88,7 +88,7 @@ private let cases = [
 
 @Suite struct `Environment variables` {
     @Test
-    func `a variable is split at its first equals sign, and an invalid UTF-8 value becomes U+FFFD`()
+    func `a variable is split at its first equals sign, and U+FFFD replaces a value not in UTF-8`()
         throws
     {
         func variable(_ bytes: [UInt8]) -> (name: String, value: String)? {

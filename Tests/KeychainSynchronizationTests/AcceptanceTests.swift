@@ -15,10 +15,7 @@ import Testing
     private let b: TestMachine
 
     init() throws {
-        a = try TestMachine.founder(server)
-        b = try a.add("second")
-        try a.set("one", "1")
-        try converge(a, b)
+        (a, b) = try TestMachine.pair(server)
     }
 
     // MARK: Making entries

@@ -59,6 +59,15 @@ final class TestMachine {
         return TestMachine(replica, server)
     }
 
+    /// The founder of a circle and a second machine, which both have one item.
+    static func pair(_ server: TestServer) throws -> (TestMachine, TestMachine) {
+        let a = try founder(server)
+        let b = try a.add("second")
+        try a.set("one", "1")
+        try converge(a, b)
+        return (a, b)
+    }
+
     /// Adds a machine, which then belongs to the circle.
     func add(
         _ name: String, scope: GroupScope = .all, keys: MachineKeys = .random()

@@ -47,7 +47,7 @@ import Testing
         #expect(try head().log.index == entries.max())
     }
 
-    @Test func `a head that the server refuses is sent again, and keeps no entry from being read`()
+    @Test func `a head that the server did not store is sent again, and entries are read anyway`()
         async throws
     {
         let (one, two) = (try Device("one", server), try Device("two", server))
@@ -79,7 +79,9 @@ import Testing
         #expect(try moment() == signed)
     }
 
-    @Test func `a new session signs the head of its log as soon as it is current`() async throws {
+    @Test func `a new session that has read all logs signs the head of its machine's log at once`()
+        async throws
+    {
         let one = try Device("one", server)
         try await one.found()
         let before = try head().moment
@@ -89,7 +91,9 @@ import Testing
         #expect(try head().moment == before + 1000)
     }
 
-    @Test func `two relays of one keychain store no older head`() async throws {
+    @Test func `two relays of one keychain never replace a stored head with an older one`()
+        async throws
+    {
         let devices = try await server.circle("one", "two")
         let (one, two) = (devices[0], devices[1])
         one.clock.now += 3600

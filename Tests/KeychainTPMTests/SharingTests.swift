@@ -155,7 +155,8 @@ import Testing
         try expectGood(during, module)
     }
 
-    @Test func `a key works even if the persistent storage key differs from the derived key`()
+    @Test
+    func `a key works even if the persistent storage key differs from the derived storage key`()
         throws
     {
         let chip = try SimulatedChip()
@@ -183,7 +184,7 @@ import Testing
         try expectGood(key, module)
     }
 
-    @Test func `an error names the owner password if there is no persistent storage key`() throws {
+    @Test func `an error blames the owner password if no storage key is persistent`() throws {
         let chip = try SimulatedChip()
         try chip.setOwnerPassword("secret")
         do {

@@ -53,7 +53,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try keychain.load(.token) == "mine")
     }
 
-    @Test func `a database keeps its test keychain alive`() throws {
+    @Test func `a KeychainDatabase keeps its test keychain alive`() throws {
         let kept = Keychain(service: "s", in: TestKeychain().database)
         try kept.save("x", for: .token)
         #expect(try kept.load(.token) == "x")
@@ -62,7 +62,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
     // MARK: Lock
 
     @Test
-    func `locking sets a passcode if there is none, and hides items of the when-unlocked class`()
+    func `locking sets a passcode if there is none, and makes when-unlocked items unreadable`()
         throws
     {
         try keychain.save("1234", for: .pin)
@@ -121,7 +121,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try test.items().isEmpty)
     }
 
-    @Test func `after a passcode change through the database, only the new passcode unlocks`()
+    @Test func `after a passcode change through KeychainDatabase, only the new passcode unlocks`()
         throws
     {
         try test.setPasscode("1234")

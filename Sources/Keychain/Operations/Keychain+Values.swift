@@ -10,8 +10,8 @@ extension Keychain {
     /// this keychain.
     ///
     /// If ``accessGroup`` is `nil`, this method adds or changes the item in the program's default
-    /// group, which is the first in its entitlements. Items with the same name in other groups stay
-    /// unchanged, so a value is never written to a group that the caller did not specify.
+    /// group, which is the first in its entitlements. Items with the same key in other groups stay
+    /// unchanged, so a caller that specifies no group writes only to the default group.
     ///
     /// - Parameters:
     ///   - value: The secret. It is copied.
@@ -20,13 +20,13 @@ extension Keychain {
     ///   keychain:
     ///   - ``KeychainError/Code/interactionNotAllowed`` while items of this accessibility are
     ///     locked. Keep the value and retry after the unlock. Also if the key requires an
-    ///     application password, there is none, and the user must not be asked for it.
-    ///   - ``KeychainError/Code/authFailed`` if the key requires a passcode and none is set, or if
-    ///     the key requires an application password, there is none, and the user can't be asked for
-    ///     it.
+    ///     application password, the program provided none, and the user must not be asked for it.
+    ///   - ``KeychainError/Code/authFailed`` if the key requires a passcode and none is set. Also
+    ///     if the key requires an application password, the program provided none, and the user
+    ///     can't be asked for it, as in a service without a terminal.
     ///   - ``KeychainError/Code/missingEntitlement`` if the program may not use the access group.
-    ///   - ``KeychainError/Code/encodingFailed`` if the value could not be encoded, or the code of
-    ///     the ``KeychainError`` that encoding it threw.
+    ///   - ``KeychainError/Code/encodingFailed`` if the value could not be encoded. If the key's
+    ///     `encode` closure threw a ``KeychainError``, the code of that error instead.
     ///   - ``KeychainError/Code/param`` if a synchronizable item would be restricted to this device
     ///     or have an access control.
     ///   - If the existing item has an ``AccessControl``, also the errors of `load(_:)`.
@@ -69,9 +69,11 @@ extension Keychain {
     ///   keychain:
     ///   - ``KeychainError/Code/interactionNotAllowed`` if the item is locked or, on Linux before
     ///     the first unlock, if it is unknown whether the item exists; in both cases retry after
-    ///     the unlock. Also if the item has an ``AccessControl`` and the user can't be asked.
+    ///     the unlock. Also if the item has an ``AccessControl`` and the user must not be asked, or
+    ///     can't be asked to prove presence.
     ///   - ``KeychainError/Code/userCanceled`` if the user canceled the authentication.
-    ///   - ``KeychainError/Code/authFailed`` if the authentication failed.
+    ///   - ``KeychainError/Code/authFailed`` if the authentication failed, or if only an
+    ///     application password is missing and the user can't be asked for it.
     ///   - ``KeychainError/Code/decodingFailed``, ``KeychainError/Code/invalidData`` or
     ///     ``KeychainError/Code/dataConversionFailed`` if the stored bytes are not a value of this
     ///     type. The bytes are in ``KeychainError/storedData`` and stay in the keychain.
@@ -104,7 +106,8 @@ extension Keychain {
         return try addOrLoad(try makeValue(), key)
     }
 
-    /// Adds a value or, if another thread or process has added one since, loads that value.
+    /// Adds a value or, if another thread or process has added one since the caller found none,
+    /// loads that value.
     func addOrLoad<Value: Sendable>(
         _ value: Value, _ key: KeychainKey<Value>
     ) throws(KeychainError) -> Value {

@@ -24,7 +24,12 @@ struct RecoveryKeys {
         _ salvage: RowSalvage, in folder: StoreFolder, deviceKey: SecretBytes, _ way: WayIn?,
         _ options: EngineOptions
     ) throws(KeychainFailure) {
-        var (committed, others) = salvage.keybags()
+        var (committed, others) = salvage.keybags { bytes in
+            (try? KeyHierarchy(
+                Keybag.parse(bytes), deviceKey: deviceKey, machine: options.machine)) != nil
+                || (try? KeyHierarchyVersion1(KeybagVersion1.parse(bytes), deviceKey: deviceKey))
+                    != nil
+        }
         if let copy = try? folder.read(.keybag) { committed.insert(copy.plainBytes) }
         for candidates in [committed, others] {
             let found = candidates.compactMap { bytes in

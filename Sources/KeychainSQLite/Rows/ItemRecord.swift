@@ -13,11 +13,12 @@ package struct ItemRecord: Hashable, Sendable {
     package var accessGroup: String
     /// Conditions for opening the secret, in addition to its protection class.
     package var constraints: AccessConstraints
-    /// The identifier of the biometric enrollment that the item was made for, 1 to 64 bytes; only
-    /// with ``AccessConstraints/biometryCurrentSet``. `nil` if there was none.
+    /// The identifier of the biometric enrollment at the time that ``constraints`` was last set, 1
+    /// to 64 bytes. `nil` without ``AccessConstraints/biometryCurrentSet``, or if there was no
+    /// enrollment at that time.
     package var enrollment: Data?
     /// The name of the program that added the item, 1 to 255 bytes, if the program had no
-    /// entitlements and its name is known. A tombstone has none.
+    /// entitlements and its name is known. The tombstone that a deletion leaves has none.
     package var program: String?
     package var isSynchronizable: Bool
     package var isTombstone: Bool

@@ -1,5 +1,5 @@
 // RowSalvage: reads rows, headers and keybags from a damaged database and its log, without SQLite.
-//   (1) No input causes a trap or an endless loop.
+//   (1) No input causes a trap, an endless loop, or memory use beyond the size of the files.
 //   (2) Pages are read one at a time, and each row is passed to the caller before the next row is
 //       read.
 //   (3) Rows are taken only from the newest committed image of each page. An older image would
@@ -115,8 +115,12 @@ package struct RowSalvage: Sendable {
 
     // MARK: Keybags
 
-    /// Candidates for keybags, separately for committed and uncommitted transactions.
-    package func keybags() -> (committed: Set<[UInt8]>, others: Set<[UInt8]>) {
+    /// The keybags, separately for committed and uncommitted transactions. Candidates that aren't
+    /// authentic are not kept: an altered file can have many more of them than it has bytes, since
+    /// they can share pages.
+    package func keybags(
+        where isAuthentic: ([UInt8]) -> Bool
+    ) -> (committed: Set<[UInt8]>, others: Set<[UInt8]>) {
         var committed: Set<[UInt8]> = []
         var others: Set<[UInt8]> = []
         forEach(BlobFormat.keybagMagic) { page, hit, standing in
@@ -133,6 +137,9 @@ package struct RowSalvage: Sendable {
                 var reads = 8
                 follow(first, byteCount - local, into: &body, &reads)
             }
+            let isKnown =
+                standing == .uncommitted ? others.contains(body) : committed.contains(body)
+            guard !isKnown, isAuthentic(body) else { return }
             if standing == .uncommitted { others.insert(body) } else { committed.insert(body) }
         }
         return (committed, others)

@@ -52,7 +52,7 @@ package struct MachineDescription: Hashable, Sendable {
     package var id: MachineID {
         let digest = Fingerprint.sha256(of: Array("swift-keychain sync 1 machine".utf8) + bytes)
         guard let bytes = Bytes16(digest.prefix(16)) else {
-            preconditionFailure("a digest has another size")
+            preconditionFailure("a digest has the wrong size")
         }
         return MachineID(bytes)
     }

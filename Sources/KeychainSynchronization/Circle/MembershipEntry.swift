@@ -132,7 +132,7 @@ package struct MembershipEntry: Hashable, Sendable {
     /// The digest of the signed bytes. Entries that differ only in the signature are one entry.
     package var digest: Digest {
         guard let digest = Digest(Fingerprint.sha256(of: signedBytes)) else {
-            preconditionFailure("a digest has another size")
+            preconditionFailure("a digest has the wrong size")
         }
         return digest
     }

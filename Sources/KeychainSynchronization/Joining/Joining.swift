@@ -92,7 +92,7 @@ package enum Joining {
 
     private static func digest(_ bytes: [UInt8]) -> Digest {
         guard let digest = Digest(Fingerprint.sha256(of: bytes)) else {
-            preconditionFailure("a digest has another size")
+            preconditionFailure("a digest has the wrong size")
         }
         return digest
     }

@@ -43,7 +43,7 @@ package struct CircleKey: Sendable {
     package var check: Digest {
         let text = Array("swift-keychain sync 1 circle key".utf8)
         guard let digest = Digest(SecretBytes(copying: text).appending(bytes).sha256) else {
-            preconditionFailure("a digest has another size")
+            preconditionFailure("a digest has the wrong size")
         }
         return digest
     }
@@ -108,7 +108,7 @@ package struct GroupKey: Sendable {
         writer.sized(Array(group.utf8))
         let inner = SecretBytes(copying: writer.result).appending(bytes).sha256
         guard let id = Bytes16(inner.prefix(16)) else {
-            preconditionFailure("a digest has another size")
+            preconditionFailure("a digest has the wrong size")
         }
         self.id = id
     }

@@ -232,8 +232,8 @@ extension RegistryEntry {
     /// Removes the entry for a subject.
     static func remove(_ subject: Subject, _ advice: String) throws {
         let folder = try RegistryFolder.ofUser()
-        // Reads the entries first, because that reports problems with the registry together with
-        // the name of the file.
+        // Reads the entries first, so that a registry that isn't trustworthy is reported as such.
+        // `folder.remove` would report it as a missing permission.
         _ = try entries(of: folder)
         guard try folder.remove(subject) > 0 else {
             throw ControlFailure(

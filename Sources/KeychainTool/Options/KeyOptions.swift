@@ -102,7 +102,8 @@ struct KeyOptions: ParsableArguments {
         return attributes
     }
 
-    /// The primary key attributes that the argument and the options set.
+    /// The primary key attributes that the argument and the options set, except the access group
+    /// and `synchronizable`.
     var attributes: Attributes {
         var attributes = internetAttributes
         attributes[.service] = (name?.service ?? service).map { .string($0) }

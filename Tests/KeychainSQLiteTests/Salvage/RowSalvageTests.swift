@@ -185,8 +185,10 @@ struct RowSalvageTests {
         let second = keybag()
         try database.run("UPDATE keybag SET body = ?", .blob(second))
         let files = try database.files()
-        let found = RowSalvage(files.database, files.wal).keybags()
+        let found = RowSalvage(files.database, files.wal).keybags { _ in true }
         #expect(found.committed.contains(second))
+        let authentic = RowSalvage(files.database, files.wal).keybags { $0 == second }
+        #expect(authentic.committed == [second] && authentic.others.isEmpty)
         // The log file still contains frames from the time before the checkpoint. A keybag that
         // continues on overflow pages may be combined with later images of these pages. The
         // keybag's tag reveals such a combination.
@@ -197,7 +199,7 @@ struct RowSalvageTests {
             log.replaceSubrange((frame + 4)..<(frame + 8), with: [0, 0, 0, 0])
             log[frame + 16] ^= 1
         }
-        let uncommitted = RowSalvage(files.database, log).keybags()
+        let uncommitted = RowSalvage(files.database, log).keybags { _ in true }
         #expect(uncommitted.committed == [first])
         #expect(byteCount > 4042 || byteCount == 12 || uncommitted.others.contains(second))
     }

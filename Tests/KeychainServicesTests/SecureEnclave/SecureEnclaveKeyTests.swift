@@ -316,9 +316,9 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `a key is used in its own keychain, even in another keychain's scope`() throws {
+    @Test func `a key is used in its own keychain, even in withSecItem of another one`() throws {
         let key = try #require(make().value)
-        // This call is in the scope of another keychain, not in the scope of the key's keychain.
+        // This call is in the `withSecItem` of another keychain, not in that of the key's keychain.
         let other = TestKeychain()
         other.withSecItem {
             let signature = SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message)

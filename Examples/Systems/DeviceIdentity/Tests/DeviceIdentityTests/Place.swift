@@ -50,7 +50,7 @@ struct Storage: Sendable {
 final class Spy: KeychainServiceProtocol {
     /// The functions that were called, in order.
     var calls: [String] { state.withLock { $0.calls } }
-    /// Whether each of the calls was on the main queue.
+    /// For each call, in order, whether it was on the main queue.
     var areOnMainQueue: [Bool] { state.withLock { $0.areOnMainQueue } }
 
     private let base: any KeychainServiceProtocol
