@@ -143,7 +143,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let place = try Place()
         try place.entry(plainEntry)
         try place.entry(plainEntry, "second.json")
-        #expect(try place.answer().refusal?.contains("are both about it") == true)
+        #expect(try place.answer().refusal?.contains("2 files are about the same program") == true)
     }
 
     @Test func `a change of the registry applies at once`() throws {
@@ -198,6 +198,10 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         WrongRegistry(
             "a sandbox without a kind", #"{"sandbox": "a", "entitlements": "list.entitlements"}"#,
             "isn't flatpak: or snap:"),
+        WrongRegistry(
+            "a sandbox without a name",
+            #"{"sandbox": "flatpak:", "entitlements": "list.entitlements"}"#,
+            "followed by a name"),
         WrongRegistry("no entitlements", #"{"executable": "PROGRAM"}"#, "names no entitlements"),
         WrongRegistry(
             "a short hash",

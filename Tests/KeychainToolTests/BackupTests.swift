@@ -87,6 +87,18 @@ import Testing
             try run(home, "KEYCHAIN_DIRECTORY=~/two keychainctl get -s s -a 699") == "secret 699")
     }
 
+    @Test func `a recipients file of more than 1 MiB is refused, and no backup is made`() throws {
+        let home = try TestHome()
+        try makeKeys(home)
+        try fill(home, "one", 1)
+        _ = try run(home, "cp to big; head -c 1048577 /dev/zero | tr '\\0' '\\n' >>big")
+        let result = try home.run(
+            "KEYCHAIN_DIRECTORY=~/one keychainctl backup --recipients-file big b.age")
+        #expect(result.ending == .exit(1))
+        #expect(result.errors.contains("Can't read big: File too large."))
+        #expect(try run(home, "ls b.age 2>/dev/null || echo none") == "none\n")
+    }
+
     @Test func `backups encrypted with a passphrase can be exchanged with age`() throws {
         let home = try TestHome()
         try fill(home, "one", 3)

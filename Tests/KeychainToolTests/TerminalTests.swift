@@ -73,6 +73,22 @@ import Testing
         #expect(try home.run("keychainctl get -s mail").output == "lion")
     }
 
+    @Test func `if the two entries differ three times, the command fails`() throws {
+        let home = try TestHome()
+        let dialogue = try Dialogue(home, "set", "-s", "mail")
+        for attempt in 1...3 {
+            try dialogue.expect(
+                attempt == 1 ? "Secret: " : "The entries don't match. Try again.\nSecret: ")
+            try dialogue.type("tiger\r")
+            try dialogue.expect("Secret again: ")
+            try dialogue.type("tigre\r")
+        }
+        try dialogue.expect("The entries didn't match three times. Nothing was changed.")
+        #expect(try dialogue.end() == .exit(1))
+        #expect(dialogue.shown.components(separatedBy: "Try again.").count == 3)
+        #expect(try home.run("keychainctl get -s mail").ending == .exit(3))
+    }
+
     @Test func `backspace deletes a whole character, and Control-U the whole entry`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")

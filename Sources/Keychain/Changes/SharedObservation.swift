@@ -55,8 +55,15 @@ final class SharedObservation {
         following = Following(
             task: Task { [weak self] in
                 var reader = ItemReader(keychain, account: account)
+                var knownWriteCount = 0
                 while await follower.wait() {
                     guard let endedWriteCount = self?.endedWriteCount else { return }
+                    if endedWriteCount != knownWriteCount {
+                        // A write has changed the state that is shown, so the state that the reader
+                        // returned last may be news again.
+                        reader = ItemReader(keychain, account: account)
+                        knownWriteCount = endedWriteCount
+                    }
                     let result = try? await BlockingPool.shared.run { [reader] in
                         var reader = reader
                         let state = reader.read(follower)

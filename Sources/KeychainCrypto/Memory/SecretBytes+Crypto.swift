@@ -154,6 +154,13 @@ struct KeyedHash: Sendable {
     /// A code that is itself a key. No other copy of it is left.
     func secretCode(of bytes: [UInt8]) -> SecretBytes {
         defer { MemoryScrubber.eraseStack() }
+        return copiedCode(of: bytes)
+    }
+
+    /// Isn't inlined, so that the code on its stack frame lies in what `eraseStack` erases after
+    /// it has returned.
+    @inline(never)
+    private func copiedCode(of bytes: [UInt8]) -> SecretBytes {
         let code = code(of: bytes)
         // SAFETY: both have the size of a digest.
         return unsafe SecretBytes(byteCount: SHA256.byteCount) { target in
@@ -161,9 +168,9 @@ struct KeyedHash: Sendable {
         }
     }
 
-    /// If the last block was only partly filled, these zeros complete it. It is then hashed, which
-    /// overwrites the state and the block. The zeros are one byte too few to fill a whole block.
-    private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount - 1)
+    /// The zeros complete the last block. It is then hashed, which overwrites the state and the
+    /// block.
+    private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount)
 }
 
 extension SHA256Digest {

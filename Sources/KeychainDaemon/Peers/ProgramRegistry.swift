@@ -235,8 +235,8 @@ private struct State {
     /// The combined answer of the entries about one subject.
     mutating func answer(_ fitting: [RegistryEntry]) -> ProgramRegistry.Answer {
         guard fitting.count <= 1 else {
-            let files = fitting.map(\.file).sorted().joined(separator: " and ")
-            return .refused("\(files) are both about it")
+            let files = fitting.map(\.file).sorted().joined(separator: ", ")
+            return .refused("\(fitting.count) files are about the same program: \(files)")
         }
         guard let entry = fitting.first else {
             return problem.map { .refused($0) } ?? .unnamed

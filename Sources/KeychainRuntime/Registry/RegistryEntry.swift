@@ -112,8 +112,8 @@ package struct RegistryEntry: Hashable, Sendable {
             }
             return .user(number)
         case "unit":
-            guard text.hasSuffix(".service"), !text.contains("/") else {
-                throw failure("names a unit that doesn't end in .service, or contains a slash")
+            guard text.hasSuffix(".service"), text != ".service", !text.contains("/") else {
+                throw failure("names a unit that isn't a name without slashes and .service")
             }
             return .unit(text)
         case "socket":
@@ -122,7 +122,7 @@ package struct RegistryEntry: Hashable, Sendable {
             }
             return .socket(text)
         case "sandbox":
-            guard ["flatpak:", "snap:"].contains(where: { text.hasPrefix($0) }) else {
+            guard ["flatpak:", "snap:"].contains(where: { text.hasPrefix($0) && text != $0 }) else {
                 throw failure("has a sandbox that isn't flatpak: or snap: followed by a name")
             }
             return .sandbox(text)

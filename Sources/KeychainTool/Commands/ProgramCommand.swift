@@ -101,7 +101,10 @@ struct ProgramCommand: ParsableCommand {
     /// - Throws: ``ControlFailure`` if the argument is the path of a script, or if there is no
     ///   regular file at that path.
     private static func subject(_ argument: String) throws -> RegistryEntry.Subject {
-        if argument.hasPrefix("flatpak:") || argument.hasPrefix("snap:") {
+        for kind in ["flatpak:", "snap:"] where argument.hasPrefix(kind) {
+            guard argument != kind else {
+                throw ControlFailure(.failure, "Write a name after \(kind), without a space.")
+            }
             return .sandbox(argument)
         }
         guard let file = Files.locate(argument),

@@ -78,7 +78,7 @@ struct KeyringHelper: ParsableCommand {
         let password: String
     }
 
-    /// Performs `get`. If several items match, the one that was added first is used.
+    /// Performs `get`. If several items match, usually the one added first is used.
     private func get() throws {
         guard let session = try KeychainSession(existing: passcode.source),
             let item = try session.find([query]).first

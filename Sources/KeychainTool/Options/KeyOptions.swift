@@ -56,7 +56,10 @@ struct KeyOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Only items marked for synchronization, or only the others.")
+        help: """
+            Only items marked for synchronization, or only the others. A new item is marked if \
+            --synchronizable is given.
+            """)
     var synchronizable: Bool?
 
     mutating func validate() throws {

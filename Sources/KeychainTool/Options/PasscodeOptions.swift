@@ -96,12 +96,12 @@ enum SecretInput {
     static func new(_ what: String, at terminal: borrowing Terminal) throws(ControlFailure)
         -> SecretBytes
     {
-        for _ in 0..<3 {
+        for attempt in 1...3 {
             guard let first = terminal.askHidden("\(what): "),
                 let second = terminal.askHidden("\(what) again: ")
             else { throw ControlFailure(.failure, "Nothing was entered. Nothing was changed.") }
             if first.isEqual(to: second) { return first }
-            terminal.show("The entries don't match. Try again.\n")
+            if attempt < 3 { terminal.show("The entries don't match. Try again.\n") }
         }
         throw ControlFailure(
             .failure, "The entries didn't match three times. Nothing was changed.")

@@ -135,7 +135,17 @@ import Testing
         #expect(attributes[.certificateEncoding] == .number(3))
         #expect(attributes[.subject] == attributes[.issuer])
         #expect(attributes[.label] == nil)
-        let old = try maker.make("b", subject: "/CN=B")
+        // A certificate of version 1. Whether `openssl x509 -req` makes one depends on the release.
+        let bytes = try #require(
+            Data(
+                base64Encoded: """
+                    MIIBFDCBuwIUDh9Tda/BWYF2OVwNMS2CFOZkeoYwCgYIKoZIzj0EAwIwDDEKMAgGA1UEAwwBQjAg
+                    Fw0yNjExMjgwOTEyMzhaGA8yMTI2MTEwNDA5MTIzOFowDDEKMAgGA1UEAwwBQjBZMBMGByqGSM49
+                    AgEGCCqGSM49AwEHA0IABIfvxKATA0zajDDDGpE8gU6k6NxUkPpe0/Q13UtewbfxtoI9PbLCwkaQ
+                    5P2W8SScMrJ4KwS1RVF9Z/bABqw54YYwCgYIKoZIzj0EAwIDSAAwRQIgXue1Q5QHvW+zGqODIN2q
+                    CxHNjjuBtM/P9ablcplrT6MCIQCR/PdgwchDcbxXCXRPFLBiabtC/q7EIz1tNBCOexkbLA==
+                    """, options: .ignoreUnknownCharacters))
+        let old = try #require(SecCertificateCreateWithData(nil, bytes as CFData))
         #expect(old.itemAttributes[.certificateType] == .number(1))
         #expect(old.itemAttributes[.subjectKeyID] == nil)
     }

@@ -53,6 +53,24 @@ import KeychainEngine
         #expect(try await !other.delete())
     }
 
+    @Test(arguments: Way.allCases)
+    func `a deletion right after a save through an observable item is noticed`(
+        way: Way
+    ) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        let item = ObservableSecret(.token, in: keychain)
+        #expect(await item.ready().isValue(nil))
+        item.assign("1")
+        // The handler is called at the end of the save, before the item can be read again: the
+        // reader has seen no item, and will see none again.
+        withObservationTracking {
+            _ = item.isSaving
+        } onChange: {
+            #expect(throws: Never.self) { try keychain.delete(.token) }
+        }
+        await until { item.state?.isValue(nil) == true }
+    }
+
     @Test func `observable items with one key and different types share the secret`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let text = ObservableSecret(KeychainKey<String>("n"), in: keychain)
