@@ -126,7 +126,7 @@ extension AccessRequirement {
         return .impossible(obstacles.first ?? .authenticationFailed)
     }
 
-    /// The order in which the obstacles to one set are considered. The first one is reported.
+    /// The order in which the methods of one set are examined. The first obstacle is reported.
     private static let order: [PresenceMethod] = [.passcode, .biometry, .companion]
 }
 

@@ -1,8 +1,8 @@
 // AccessGroups: the access groups whose items a caller can see, and the group of the items it adds.
-//   (1) If a caller has no entitlements and its query identifies no particular items
-//       (`ItemQuery.isOfClassAlone`), the name of its program determines which items an update or
-//       deletion affects, and which earlier versions a request finds. The name has no other
-//       meaning: it is not a secret, and a program that can choose its name gains access to no
+//   (1) The name of a program matters only if the program has no entitlements and the query of its
+//       request identifies no particular items (`ItemQuery.isOfClassAlone`). The name then
+//       determines which items an update or deletion affects, and which earlier versions a request
+//       finds. The name is not a secret, and a program that can choose its name gains access to no
 //       item.
 
 /// The access groups of one caller, in the order of its entitlements.
@@ -41,7 +41,7 @@ package struct AccessGroups: Hashable, Sendable {
     /// Returns the groups of a caller without entitlements.
     ///
     /// - Parameter path: The file that the caller's process executes, as `/proc/PID/exe` reports
-    ///   it. For a script this is the interpreter. `nil` if it is unknown.
+    ///   it. For a script this is the interpreter. `nil` if the file is unknown.
     /// - Returns: The ``shared`` group, with the name of the file as the name of the program.
     package static func withoutEntitlements(executable path: String?) -> AccessGroups {
         let name = programName(ofExecutable: path)
@@ -50,10 +50,10 @@ package struct AccessGroups: Hashable, Sendable {
     }
 
     /// Returns the name of the file that a process executes, from the path as `/proc/PID/exe`
-    /// reports it. Empty if it is unknown.
+    /// reports it. Empty if the path is unknown.
     package static func programName(ofExecutable path: String?) -> String {
         var name = path?.split(separator: "/").last.map { String($0) } ?? ""
-        // The kernel appends this if the file was replaced or removed while the program runs.
+        // The kernel appends this mark if the file was replaced or removed while the program runs.
         let mark = " (deleted)"
         if name.hasSuffix(mark) { name.removeLast(mark.count) }
         return name

@@ -18,8 +18,8 @@ package final class ChangeSubscribers: Sendable {
         for handler in state.withLock({ Array($0.handlers.values) }) { handler() }
     }
 
-    /// - Returns: The subscription. It ends at the latest when the last reference to it is
-    ///   released.
+    /// - Returns: The subscription. It ends when its `end` is called, or at the latest when the
+    ///   last reference to the subscription is released.
     package func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) -> any ChangeSubscription {

@@ -85,7 +85,7 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
     /// stored.
     package var ownKeys: [Attribute] { [firstKey, secondKey] + otherOwnKeys }
 
-    /// The attributes of the primary key other than the first and the second.
+    /// The attributes in ``primaryKey`` other than the first and the second.
     package var otherKeys: [Attribute] {
         otherOwnKeys + [.syncViewHint, .tokenID, .sharingGroup]
     }

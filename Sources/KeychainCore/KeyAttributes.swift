@@ -23,9 +23,9 @@ extension Attributes {
             .keySizeInBits: size,
             .effectiveKeySize: size,
             .isPermanent: flag(true),
-            // Apple sets this to 1 for public keys, too. Here it is 0 for them: the search for an
-            // identity looks for a key with `isPrivate` and the certificate's public key hash, and
-            // must not find the public key.
+            // Apple sets `isPrivate` to 1 for public keys, too. Here it is 0 for them: the search
+            // for an identity looks for a key with `isPrivate` 1 and the certificate's public key
+            // hash, and must not find the public key.
             .isPrivate: flag(isPrivate),
             .isModifiable: flag(true),
             .isSensitive: flag(false),

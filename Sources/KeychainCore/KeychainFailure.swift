@@ -2,8 +2,8 @@
 //   (1) `reason` is a text for users. It can contain a path, the name of an attribute or an item's
 //       reference, but never the value of an item's attribute or a secret.
 
-/// The error of every request. The layers below convert their own errors to it, and the facades
-/// convert it to theirs.
+/// The error of every request. The layers below convert their own errors to this type, and the
+/// facades convert this type to their own errors.
 package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error, as one of Apple's status codes.
     package let status: Status
@@ -26,8 +26,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         /// The keychain service didn't answer, or the change could not be synchronized to the
         /// disk. It is unknown whether the change was made.
         case interruption
-        /// The item or key is bound to another machine or chip, or the one that it is bound to
-        /// can't be used. For a hardware key, also: it belongs to another keychain.
+        /// The item or key is bound to another machine or chip, or to one that can't be used. For a
+        /// hardware key, also: the key belongs to another keychain.
         case otherMachine
         /// The request's proofs don't satisfy the item's constraints.
         case authentication(AccessConstraints)

@@ -62,7 +62,7 @@ package enum LockState: String, CaseIterable, Hashable, Sendable {
     case unlocked
 }
 
-/// How the device key is protected from an attacker with a copy of the folder.
+/// How the device key is protected from an attacker who has a copy of the keychain's folder.
 package enum DeviceKeyProtection: CaseIterable, Hashable, Sendable {
     /// Only by the permissions of its file. A copy of the file contains the key.
     case file

@@ -1,7 +1,7 @@
 // ProtectionClass: when an item can be read, as in Apple's `kSecAttrAccessible…` constants.
 
-/// A protection class. The raw value is Apple's number for the protection class. Each row stores it
-/// unencrypted.
+/// A protection class. The raw value is Apple's number for the protection class. Each row stores
+/// this number unencrypted.
 package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
     case whenUnlocked = 6
     case afterFirstUnlock = 7
@@ -74,7 +74,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
 package enum Tier: CaseIterable, Hashable, Sendable {
     /// Always available. Only the device key is needed.
     case open
-    /// If a passcode or another way to unlock the keychain is set, available only from the first
-    /// unlock on; otherwise always.
+    /// If a passcode or another way to unlock the keychain is set, available from the first unlock
+    /// until all keys are erased (`lock --all`); otherwise always.
     case guarded
 }

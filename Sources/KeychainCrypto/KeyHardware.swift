@@ -6,8 +6,9 @@
 //       blob of a key contains it next to the wrapped key.
 //   (3) A chip returns the x coordinate of a shared point, but the crypto library creates a shared
 //       secret only by key agreement. Key agreement with the private key 1 yields the x coordinate
-//       of the peer's public key. A point with the chip's x coordinate is therefore used as this
-//       public key. The sign of the point doesn't matter.
+//       of the peer's public key. Therefore a point with the x coordinate from the chip is passed
+//       as the peer's public key. It doesn't matter which of the two points with this x coordinate
+//       is passed.
 
 package import Crypto
 package import FoundationEssentials
@@ -46,8 +47,8 @@ package protocol KeyHardware: Sendable {
     /// - Throws: `decode` if the bytes are damaged or belong to another chip.
     func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes
 
-    /// The names of the chip's storage keys. They distinguish it from all other chips, and no other
-    /// hardware can impersonate it. Empty if the hardware has no such keys.
+    /// The names of the chip's storage keys. They distinguish the chip from all others, and no
+    /// other hardware can impersonate the chip. Empty if the hardware has no such keys.
     func identity() throws(KeychainFailure) -> [Data]
 
     /// Returns the same hardware, usable only while it has one of these names. Otherwise each use

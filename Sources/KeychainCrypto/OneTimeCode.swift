@@ -22,7 +22,8 @@ package enum OneTimeCode {
             case .sha256: Array(HMAC<SHA256>.authenticationCode(for: message, using: key))
             case .sha512: Array(HMAC<SHA512>.authenticationCode(for: message, using: key))
             }
-        // RFC 4226, section 5.3: the last four bits are the offset of the 31 bits that are used.
+        // RFC 4226, section 5.3: the hash's last four bits are the offset of the four bytes that
+        // are used, except for their highest bit.
         let start = Int((hash.last ?? 0) & 0xF)
         let number = hash[start..<start + 4].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
         var rest = number & 0x7FFF_FFFF

@@ -1,6 +1,7 @@
 // StoreDigest: a keyed hash over a set of rows. Updating it for one changed row costs the same
 // however many rows there are.
-//   (1) The digest is the sum modulo 2^256 of HMAC-SHA-256 over each row's identity and tag.
+//   (1) The digest is the sum modulo 2^256 of HMAC-SHA-256 over each row's reference and the tag
+//       of its metadata.
 //   (2) The order of changes doesn't matter. Removing a row subtracts what adding it contributed.
 //   (3) An attacker without the integrity key can't create rows that result in a chosen sum.
 
@@ -40,7 +41,7 @@ package struct StoreAuthenticator: Sendable {
     }
 }
 
-/// The sum over all rows, a number modulo 2^256.
+/// The contribution of a row, or a sum of contributions: a number modulo 2^256.
 package struct StoreDigest: Hashable, Sendable {
     package static let byteCount = 32
     package static let zero = StoreDigest(words: (0, 0, 0, 0))

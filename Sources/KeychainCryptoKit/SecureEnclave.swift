@@ -59,11 +59,12 @@ extension SecureEnclave.P256.Signing {
         ///     `privateKeyUsage` can be created but not used. If `nil`, the key can be used while
         ///     the keychain is unlocked, without authentication.
         ///   - authenticationContext: The context that authenticates the creation and the uses of
-        ///     the key. If `nil`, each of them has a new context. The user is asked when necessary.
+        ///     the key. If `nil`, the creation and each use have a context of their own. The user
+        ///     is asked when necessary.
         /// - Throws: ``SecureEnclaveFailure`` with `errSecUnimplemented` if the hardware is not
-        ///   available, `errSecInteractionNotAllowed` while keys of this accessibility are locked,
-        ///   `errSecAuthFailed` if the access control requires a passcode and none is set, or any
-        ///   other status of the keychain.
+        ///   available, `errSecInteractionNotAllowed` while keys with the accessibility of the new
+        ///   key are locked, `errSecAuthFailed` if the access control requires a passcode and none
+        ///   is set, or any other status of the keychain.
         public init(
             compactRepresentable: Bool = true, accessControl: SecAccessControl? = nil,
             authenticationContext: LAContext? = nil
@@ -113,7 +114,7 @@ extension SecureEnclave.P256.Signing {
         ///
         /// - Parameter data: The data to sign, which may be empty.
         /// - Returns: The signature.
-        /// - Throws: ``SecureEnclaveFailure`` as for a digest.
+        /// - Throws: ``SecureEnclaveFailure`` as for the signature of a digest.
         public func signature(
             for data: some DataProtocol
         ) throws -> Crypto.P256.Signing.ECDSASignature {

@@ -1,7 +1,7 @@
 // LogQueue: log lines on their way to standard error, which may block for a long time.
-//   (1) Logging never blocks: a separate thread writes the lines, in order. Lines that are logged
-//       within a few milliseconds of each other are written together, so that a busy service
-//       doesn't wake the thread for each line.
+//   (1) Logging never blocks: a separate thread writes the lines, in order. When it has written all
+//       lines, the thread waits a few milliseconds for further ones and writes them together, so
+//       that a busy service doesn't wake the thread for each line.
 //   (2) The queue is bounded. A line that doesn't fit is dropped. The number of dropped lines is
 //       reported in a line of its own, before the next line that fits or when the queue is empty.
 
@@ -29,7 +29,7 @@ final class LogQueue: Sendable {
             return line
         }
 
-        /// Ends the thread's work if there is nothing to write.
+        /// Ends the thread's work if there is nothing to write. Returns whether it has ended.
         mutating func endIfDone() -> Bool {
             isWriting = !lines.isEmpty || lostCount > 0
             return !isWriting

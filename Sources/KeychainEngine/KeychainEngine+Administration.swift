@@ -163,8 +163,8 @@ extension KeychainEngine {
     /// Whether a folder holds a keychain. Nothing is created.
     ///
     /// - Throws: If no database and no keybag are found: `notAvailable` if the path isn't a folder,
-    ///   or if the folder belongs to another user or is accessible to other users; the error if it
-    ///   can't be examined.
+    ///   or if the folder belongs to another user or is accessible to other users; the errors of
+    ///   examining the folder.
     package static func isPresent(in directory: String) throws(KeychainFailure) -> Bool {
         let folder = StoreFolder(path: directory).located
         if folder.exists(.database) || folder.exists(.keybag) { return true }

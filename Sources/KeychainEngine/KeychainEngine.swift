@@ -31,8 +31,8 @@ package final class KeychainEngine: RequestHandler {
     /// and messages about the keychain, such as warnings; never attribute values.
     let log: Logger
     /// The number of items' secrets that were opened, or found damaged, since the engine was
-    /// opened, without those of rows that were only sealed again or put back. Tests compare it with
-    /// the number of secrets that were requested.
+    /// opened. Secrets that were opened only to seal them again, for example by a rotation or a
+    /// recovery, are not counted. Tests compare the number with that of the requested secrets.
     let openedSecrets = Atomic<Int>(0)
 
     /// The current grant for callers that prove knowledge of the passcode.

@@ -2,14 +2,14 @@
 //   (1) A write is carried out once or not at all; for a write that requires the key's absence, the
 //       end of (4) states an exception. If an attempt gets no answer, the next attempts send the
 //       same transaction. Its comparison fails if an earlier attempt was carried out.
-//   (2) In that case, the client recognizes the earlier success by the key's value, which is the
-//       one that the transaction puts. So two writes of the same value can both count as
-//       successful. Writes should therefore put different values. Signed and encrypted values
-//       always differ.
-//   (3) If an attempt without an answer was carried out, and another writer replaced or deleted its
-//       value before the next attempt, the write counts as failed, and the outcome has the current
-//       item, if there is one. No data is lost: the caller decides again, and compares with this
-//       item.
+//   (2) If the comparison fails after an attempt without an answer, the client reads the key. If
+//       the key has the value that the transaction puts, the earlier attempt counts as successful.
+//       So two writes of the same value can both count as successful. Writes should therefore put
+//       different values. Signed and encrypted values always differ.
+//   (3) An attempt without an answer may have been carried out, and another writer may then have
+//       replaced or deleted the value before the next attempt. The write counts as failed, and the
+//       outcome has the current item, if there is one. No data is lost: the caller decides again,
+//       and compares with this item.
 //   (4) An attempt without an answer can be carried out late, as long as its comparison holds. Once
 //       the key has changed, a comparison with the revision of its last change never holds again; a
 //       comparison with its absence can hold again after the key is deleted.
@@ -30,7 +30,7 @@ package struct EtcdOutcome: Hashable, Sendable {
 extension EtcdClient {
     /// Writes a key if it doesn't exist.
     ///
-    /// - Returns: The outcome. If the key existed, it has the item of the key.
+    /// - Returns: The outcome. If the key existed, the outcome has the item of the key.
     /// - Throws: As ``compareAndSwap(_:modRevision:_:)``.
     package func putIfAbsent(_ key: EtcdKey, _ value: [UInt8]) async throws -> EtcdOutcome {
         try await compareAndSwap(key, modRevision: 0, value)
@@ -40,7 +40,7 @@ extension EtcdClient {
     /// exist.
     ///
     /// If the outcome is a success, the value is durable. After a failure with
-    /// ``EtcdFailure/mayHaveBeenApplied``, it may have been written.
+    /// ``EtcdFailure/mayHaveBeenApplied``, the value may have been written.
     ///
     /// - Returns: The outcome. A comparison that fails isn't an error: the outcome then has the
     ///   item of the key, if the key exists.
@@ -74,8 +74,9 @@ extension EtcdClient {
 
     /// Deletes the keys from `first` up to, but not including, `end`.
     ///
-    /// The deletion is repeated after an attempt without an answer, and then also deletes keys that
-    /// were created in the range meanwhile. So delete only ranges in which no key is created again.
+    /// The deletion is repeated after an attempt without an answer. The repetition also deletes
+    /// keys that were created in the range since the first attempt. So delete only ranges in which
+    /// no key is created again.
     ///
     /// - Returns: The number of keys that the last attempt deleted.
     /// - Throws: ``EtcdFailure``, or `CancellationError`, after which the keys may also have been

@@ -9,8 +9,8 @@
 //       because of the old token share one authentication. With n nodes, a call fails after
 //       n + 3 rejections.
 //   (4) A failure that doesn't depend on the node, such as a missing right, ends the call at once.
-//       Other failures that waiting doesn't resolve, such as a wrong certificate, end it after as
-//       many in a row as there are nodes; with a single node, after two.
+//       Other failures that waiting doesn't resolve, such as a wrong certificate, end the call
+//       once there have been as many of them in a row as there are nodes; with a single node, two.
 
 #if Synchronization
 
@@ -19,11 +19,11 @@ import FoundationEssentials
 /// A client of one cluster of etcd, for the keys below one prefix. All calls can be made
 /// concurrently.
 ///
-/// Any call can also throw the error with which ``EtcdConfiguration/User/password`` failed.
+/// Any call can also throw the error that the closure ``EtcdConfiguration/User/password`` threw.
 package actor EtcdClient {
     let configuration: EtcdConfiguration
     let transport: EtcdTransport
-    /// The index of the node at which a call last succeeded, and at which the next one begins.
+    /// The index of the node at which a call last succeeded. The next call begins at this node.
     private(set) var preferred = 0
     /// An estimate of how many keys fit into an answer.
     var pageLimit = 1000
@@ -88,7 +88,7 @@ package actor EtcdClient {
         }
     }
 
-    /// Sends one request to one node, with a token if a user is configured. The limit includes the
+    /// Sends one request to one node, with a token if a user is configured. `limit` includes the
     /// wait for the token.
     ///
     /// - Throws: ``EtcdTryFailure``, or `CancellationError`.
@@ -110,8 +110,8 @@ package actor EtcdClient {
 
     // MARK: Authentication
 
-    /// Returns the token, which is requested from a node if there is none yet. `nil` if no user is
-    /// configured.
+    /// Returns the token, or `nil` if no user is configured. If there is no token yet, this method
+    /// requests one from `node`, or waits for a request that is under way.
     func token(at node: String, within limit: Duration) async throws -> String? {
         guard let user = configuration.user else { return nil }
         let end = ContinuousClock.now + limit
@@ -124,7 +124,8 @@ package actor EtcdClient {
             } catch EtcdTryFailure.final(let reason) {
                 throw EtcdTryFailure.final(reason)
             } catch is EtcdTryFailure where !isOwn && ContinuousClock.now < end {
-                // The authentication that was under way may have been at another node.
+                // The authentication that was under way may have failed at another node, so try
+                // again.
                 continue
             } catch EtcdTryFailure.unanswered(let reason) {
                 // The request that needs the token was not sent.
@@ -244,8 +245,8 @@ struct EtcdTries {
         case .untrusted, .malformed, .answerTooLarge: incurableCount += 1
         default: incurableCount = 0
         }
-        // The limit is at least 2, since a handshake can also fail because the node is being
-        // stopped.
+        // A single such failure never ends the call, since a handshake can also fail because the
+        // node is being stopped.
         guard incurableCount < max(2, nodes.count) else { throw self.failure(reason, kind) }
         return reason
     }

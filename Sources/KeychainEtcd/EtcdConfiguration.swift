@@ -104,8 +104,8 @@ package struct EtcdTiming: Sendable {
     package var tryDeadline: Duration = .seconds(2)
     /// The time after which no further attempt of a request begins.
     package var overallDeadline: Duration = .seconds(15)
-    /// The longest pause after the first round, in which every node has failed once. It doubles
-    /// from round to round, up to `longestPause`.
+    /// The upper bound of the pause after the first round, in which every node has failed once. The
+    /// bound doubles from round to round, up to `longestPause`.
     package var firstPause: Duration = .milliseconds(100)
     package var longestPause: Duration = .seconds(2)
     /// The interval at which a watch checks that its node is alive and has a leader.
@@ -120,8 +120,8 @@ package struct EtcdTiming: Sendable {
     package init() {}
 
     /// The pause after a round; the first round has the number 1. The pause is a random part, at
-    /// least half, of the longest pause for this round, so that clients that failed at the same
-    /// time don't return at the same time.
+    /// least half, of the upper bound for this round, so that clients that failed at the same time
+    /// don't retry at the same time.
     func pauseLength(round: Int) -> Duration {
         let longest = min(firstPause * (1 << min(max(round - 1, 0), 16)), longestPause)
         return longest * Double.random(in: 0.5...1)

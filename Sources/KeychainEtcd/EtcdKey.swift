@@ -1,4 +1,4 @@
-// EtcdKey: a key of etcd, as bytes, the range of the keys with a given prefix, and items.
+// EtcdKey: keys of etcd, the range of the keys with a given prefix, and keys with their values.
 
 #if Synchronization
 

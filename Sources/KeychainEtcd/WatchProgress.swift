@@ -1,9 +1,9 @@
 // WatchProgress: decodes the messages of a watch, and tracks the revision from which the watch
 // continues.
-//   (1) The progress moves past a revision only after the program has received all of its events,
-//       or `compacted` in their place.
+//   (1) The progress moves past a revision only after the program has received all events of the
+//       revision, or `compacted` in their place.
 //   (2) The program receives puts and deletions only of watched keys, and in the order of their
-//       revisions. Any other event ends the connection.
+//       revisions. An event of another key, or one out of order, ends the connection.
 
 #if Synchronization
 
@@ -59,7 +59,8 @@ actor WatchProgress {
             (next, hasNews) = (message.compactRevision, true)
         }
         // This node has just answered a linearizable read, so it has all revisions of the cluster.
-        // If the last of these is lower than one that was seen before, the cluster was restored.
+        // If the cluster's last revision is lower than one that was seen before, the cluster was
+        // restored.
         if message.isCreated, message.header.revision < next - 1 {
             try await body(.compacted(message.header.revision + 1))
             next = message.header.revision + 1

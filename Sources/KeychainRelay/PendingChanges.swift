@@ -1,4 +1,5 @@
-// PendingChanges: what changed in the keychain and on the server since the last round.
+// PendingChanges: what changed in the keychain and on the server since the last round, which is an
+// exchange of records between the two.
 //   (1) All changes that arrive during a round lead to one further round.
 
 import Synchronization
@@ -15,8 +16,9 @@ final class PendingChanges: Sendable {
         case circle
         case all
 
-        /// What the change of a record means. `nil` if no round has to read the record: it belongs
-        /// to an attempt to join, to this machine's own log or to its signed head.
+        /// The change that is reported when the record with the given key changes. `nil` if no
+        /// round has to read the record: it belongs to an attempt to join, to this machine's own
+        /// log or to its signed head.
         init?(_ key: String, _ keys: RecordKeys, besides own: String) {
             guard key.hasPrefix(keys.all) else {
                 self = .all
@@ -67,7 +69,7 @@ final class PendingChanges: Sendable {
             case .head(let machine): changes.heads.insert(machine)
             case .all: changes = .everything
             }
-            // A server may report any number of machines that don't exist.
+            // This bounds the memory: a server may report any number of machines that don't exist.
             let count = changes.heads.count + (changes.machines?.count ?? 0)
             if count > Self.machineLimit { changes = .everything }
         }

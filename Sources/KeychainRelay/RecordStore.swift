@@ -6,7 +6,7 @@
 
 /// A record of the server.
 package struct StoredRecord: Hashable, Sendable {
-    /// Without the prefix that all circles on the server share.
+    /// The key without the prefix that all circles on the server share.
     package let key: String
     package let value: [UInt8]
 
@@ -19,7 +19,7 @@ package struct StoredRecord: Hashable, Sendable {
 /// The result of creating a record.
 package enum RecordCreation: Hashable, Sendable {
     case created
-    /// There is a record with this value.
+    /// The key already has a record, with this value.
     case exists([UInt8])
 }
 
@@ -28,11 +28,12 @@ package protocol RecordStore: Sendable {
     ///
     /// - Parameters:
     ///   - prefix: What the keys begin with.
-    ///   - previous: The key after which to begin. `nil` for the first one with the prefix.
+    ///   - previous: The key after which to begin. `nil`: begin with the first key that has the
+    ///     prefix.
     ///   - limit: The maximum number of records, at least 1.
     /// - Returns: The records. If they are fewer than `limit`, there are no more.
-    /// - Throws: The errors of the connection. The other functions throw them, too, and may then
-    ///   have made their change.
+    /// - Throws: The errors of the connection. The other functions throw these errors, too. The
+    ///   change that such a function makes may have happened even if it throws.
     func records(
         _ prefix: String, after previous: String?, limit: Int
     ) async throws -> [StoredRecord]
@@ -47,23 +48,24 @@ package protocol RecordStore: Sendable {
     func delete(from first: String, to end: String) async throws
 
     /// The keys of records that are created or replaced from now on. An empty key stands for any
-    /// number of keys that were not shown.
+    /// number of records whose keys are unknown.
     func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error>
 }
 
-/// Limits on what a relay reads, because a server or another of its clients may store any amount.
+/// Limits on what a relay reads, because the server or another client of the server may store any
+/// amount.
 enum RecordLimits {
     static let pageCount = 64
-    /// Larger records are left out when signed heads, requests with join tokens or messages of
-    /// joining are listed.
+    /// Records with a larger value are left out when signed heads, requests with join tokens or
+    /// messages of joining are listed.
     static let smallByteCount = 64 << 10
     /// A list of small records ends when it has this number of bytes, or after this number of
     /// pages.
     static let listByteCount = 8 << 20
     static let listPageCount = 1024
-    /// A longer entry is cut off after this number of bytes. In a machine's log, such a long entry
-    /// is invalid anyway. In the membership log, it could be valid, but by default etcd rejects
-    /// requests of this size.
+    /// Only this number of bytes of a log entry is used. In a machine's log, a longer entry is
+    /// invalid anyway. In the membership log, a longer entry could be valid, but by default etcd
+    /// rejects requests of this size.
     static let entryByteCount = 4 << 20
 }
 
@@ -71,7 +73,8 @@ extension RecordStore {
     /// Reads the records with a prefix, except for those that are too large to be a signed head, a
     /// request with a join token or a message of joining.
     ///
-    /// - Returns: The records, and whether all were read.
+    /// - Returns: The records, and whether the list is complete. It is not if it ended at
+    ///   `listByteCount` or `listPageCount`.
     func smallRecords(
         _ prefix: String
     ) async throws -> (records: [StoredRecord], isAll: Bool) {

@@ -3,7 +3,8 @@
 //       as it is, even if it doesn't exist. The same applies to requests to change or delete what
 //       an empty keychain doesn't have, such as items or a passcode. The keychain is created by the
 //       first request to add an item, to set a passcode, to change the slots or to create a
-//       hardware key, and by the requests `SetHistory` and `Synchronize`, even if they only read.
+//       hardware key, or by the first request `SetHistory` or `Synchronize`, even one that only
+//       reads.
 //   (2) Each call checks whether the keychain exists, since another process may create it. Once it
 //       exists, all calls go to it, and so do subscriptions.
 //   (3) A subscription can't watch a folder that doesn't exist, so it polls for the keychain. The
@@ -17,8 +18,8 @@ import Synchronization
 
 package final class DeferredKeychain: RequestHandler {
     private let directory: String
-    /// The empty keychain in memory that answers while the folder doesn't contain one. `nil` until
-    /// the first request.
+    /// The empty keychain in memory that answers requests while the folder contains no keychain.
+    /// `nil` until the first such request.
     private let empty = Mutex<KeychainEngine?>(nil)
     private let followers = Mutex<[Follower]>([])
 

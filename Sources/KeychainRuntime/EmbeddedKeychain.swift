@@ -73,7 +73,7 @@ package enum EmbeddedKeychain {
         return try KeychainEngine.isPresent(in: directory) ? engine(in: directory) : nil
     }
 
-    /// The engine of this process for a folder, which all callers share. It creates the keychain if
+    /// The engine of this process for a folder, which all callers share. The keychain is created if
     /// there is none.
     package static func engine(in directory: String) throws(KeychainFailure) -> KeychainEngine {
         try opened.withLock { engines throws(KeychainFailure) in
@@ -105,8 +105,9 @@ package enum EmbeddedKeychain {
         }
     }
 
-    /// The folder of this process's keychain: from `KEYCHAIN_DIRECTORY`, else from `XDG_DATA_HOME`,
-    /// else below the home folder.
+    /// The folder of this process's keychain: `KEYCHAIN_DIRECTORY`, else the folder `keychain` in
+    /// `XDG_DATA_HOME` if this variable is an absolute path, else `.local/share/keychain` in the
+    /// home folder.
     /// - Throws: `param` if `KEYCHAIN_DIRECTORY` isn't an absolute path or there is no home folder.
     package static func location(
         _ environment: [String: String] = ProcessEnvironment.variables
@@ -151,8 +152,9 @@ package enum EmbeddedKeychain {
     }
 
     /// The entitlements of this process.
-    /// - Throws: `missingEntitlement` if the property list can't be read. The program then doesn't
-    ///   get the access group of programs without entitlements.
+    /// - Throws: `missingEntitlement` if the property list can't be read or isn't valid, or if
+    ///   `KEYCHAIN_ENTITLEMENTS` names a file that doesn't exist. The program then gets no access
+    ///   group, not even that of programs without entitlements.
     package static func entitlements(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(KeychainFailure) -> Entitlements {

@@ -1,5 +1,6 @@
-// EngineOptions+Synchronization: the only place that adds a `Synchronizer` to the options with
-// which a keychain is opened, in programs that open keychains themselves and in the service.
+// EngineOptions+Synchronization: adds a `Synchronizer` to the options with which a keychain is
+// opened. No other file in Sources does so. The service and the programs that open keychains
+// themselves use this file.
 
 package import KeychainEngine
 

@@ -5,13 +5,13 @@
 //         the socket of the user's service; the socket of the machine's service.
 //       If none applies, the process uses embedded mode.
 //   (2) The decision is made once per process. A failure to decide isn't cached.
-//   (3) An existing socket is used. If the service doesn't answer, requests fail: if another
-//       keychain were opened instead, all items would seem to be gone. A socket that the user's
-//       service left behind when it was killed is ignored, provided that the keychain opened
-//       instead is the one that the service had open.
-//   (4) For the same reason, the machine's service isn't used by a user whose own service has
-//       served a keychain before and isn't running now. This is an error, and its text says how to
-//       choose a keychain.
+//   (3) If a service's socket exists, the process uses it, even if no service answers there. The
+//       requests then fail: if another keychain were opened instead, all items would seem to be
+//       gone. A socket that the user's service left behind when it was killed is ignored, provided
+//       that embedded mode would open the same keychain that the service had open.
+//   (4) If a user's own service has served a keychain before and isn't running now, the machine's
+//       service isn't used either: it has another keychain, in which the items would seem to be
+//       gone. This is an error, and its text says how to choose a keychain.
 //   (5) A process has one client per socket. A failure to reach the service isn't cached.
 
 package import FoundationEssentials
@@ -71,8 +71,9 @@ package struct KeychainChoice: Hashable, Sendable {
     private static let decided = Mutex<KeychainChoice?>(nil)
 
     /// The choice of this process.
-    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a foreign
-    ///   runtime folder, and if another keychain would be opened, see (3) and (4).
+    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a runtime
+    ///   folder to which other users have access (``RuntimeFolder/foreign(_:)``), and if the items
+    ///   would seem to be gone, see (3) and (4).
     package static func current() throws(KeychainFailure) -> KeychainChoice {
         try decided.withLock { decided throws(KeychainFailure) in
             if let choice = decided { return choice }
@@ -83,8 +84,9 @@ package struct KeychainChoice: Hashable, Sendable {
     }
 
     /// Decides from the context of a process.
-    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a foreign
-    ///   runtime folder, and if another keychain would be opened, see (3) and (4).
+    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a runtime
+    ///   folder to which other users have access (``RuntimeFolder/foreign(_:)``), and if the items
+    ///   would seem to be gone, see (3) and (4).
     package init(_ context: ChoiceContext) throws(KeychainFailure) {
         if let value = context.variable(Self.variable) {
             let reason = "the variable \(Self.variable)"
@@ -160,7 +162,7 @@ package struct ChoiceContext: Sendable {
         self.leftNote = leftNote
     }
 
-    /// The value of a variable. An empty value counts as not set.
+    /// The value of an environment variable. An empty value counts as not set.
     func variable(_ name: String) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -171,9 +173,9 @@ package struct ChoiceContext: Sendable {
 
     var runtimeFolder: RuntimeFolder { RuntimeFolder(environment, status: status) }
 
-    /// The socket of this user's service. `nil` if there is none, or if a service that has ended
-    /// left it behind.
-    /// - Throws: `param` if there is a socket in a ``RuntimeFolder/foreign(_:)``, and if the
+    /// The path of the socket of this user's service. The path is `nil` if there is no socket, or
+    /// if a service that has ended left the socket behind. `isLeft` distinguishes the two cases.
+    /// - Throws: `param` if there is a socket in a ``RuntimeFolder/foreign(_:)`` folder, and if the
     ///   service that has ended had a different keychain open from the one that this program would
     ///   open.
     func userSocket() throws(KeychainFailure) -> (path: String?, isLeft: Bool) {
@@ -235,7 +237,7 @@ package struct ChoiceContext: Sendable {
 
     // MARK: Files
 
-    /// The choice in the configuration file. `nil` if the file doesn't exist or contains none.
+    /// The choice in the configuration file. `nil` if the file or its entry `service` is absent.
     func configuration() throws(KeychainFailure) -> KeychainChoice? {
         let path = configurationPath
         guard let data = try read(path) else { return nil }
@@ -261,9 +263,9 @@ package struct ChoiceContext: Sendable {
     /// The maximum size of the configuration file in bytes.
     private static let configurationByteCount = 64 << 10
 
-    /// The content of a file. `nil` if it doesn't exist.
-    /// - Throws: `param` if the file can't be read, because it may choose something other than the
-    ///   default.
+    /// The content of the configuration file at a path. `nil` if the file doesn't exist.
+    /// - Throws: `param` if the file can't be read or is too large. It isn't ignored then, because
+    ///   it may choose another keychain than the default.
     package static func content(_ path: String) throws(KeychainFailure) -> Data? {
         guard Files.isThere(path) else { return nil }
         guard let file = Files.open(path, O_RDONLY) else {
@@ -281,7 +283,7 @@ package struct ChoiceContext: Sendable {
 
 // MARK: - The keychain of this process
 
-/// The keychain that a process uses unless it chooses another one.
+/// The keychain that a process uses unless its program names the folder of another one.
 package enum ProcessKeychain {
     private static let clients = Mutex<[String: ServiceClient]>([:])
 
@@ -298,7 +300,7 @@ package enum ProcessKeychain {
         }
     }
 
-    /// The keychain for administration. With a service, nothing is sent yet.
+    /// The keychain for administration. With a service, this call doesn't connect yet.
     package static func administration() throws(KeychainFailure) -> KeychainHandler {
         switch try KeychainChoice.current().mode {
         case .embedded:
@@ -315,7 +317,7 @@ package enum ProcessKeychain {
         }
     }
 
-    /// The client of this process for a socket, which all callers share.
+    /// The client for a socket. All callers in this process share the client.
     package static func client(for socket: String) -> ServiceClient {
         clients.withLock { clients in
             if let client = clients[socket] { return client }

@@ -31,7 +31,7 @@ package enum KeychainContext {
     }
 }
 
-/// Records the failures of calls while it is the recorder of the task.
+/// Records the failures of calls in a task, if it is the task's ``KeychainContext/recorder``.
 package final class FailureRecorder: Sendable {
     private let last = Mutex<KeychainFailure?>(nil)
 

@@ -51,7 +51,8 @@ package enum KeychainHandler: RequestHandler {
         }
     }
 
-    /// Closes the keychain of `engine` if its write-ahead log is long. Other kinds stay open.
+    /// Closes the keychain of `engine` if its write-ahead log is long. Does nothing for the other
+    /// cases.
     package func closeIfLogIsLong() {
         if case .engine(let engine) = self { engine.closeIfLogIsLong() }
     }

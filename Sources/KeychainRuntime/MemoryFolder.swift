@@ -15,7 +15,7 @@ package struct MemoryFolder {
     /// The path of the file.
     package let path: String
 
-    /// Creates the folder and the file, in the first parent folder that is writable and in memory.
+    /// Creates the folder and the file, in the first of `parents` that is writable and in memory.
     ///
     /// - Returns: `nil` with `errno` set if there is no such parent, or if the folder or the file
     ///   can't be created.
@@ -71,7 +71,8 @@ package struct MemoryFolder {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Overwrites the files of a folder and of its subfolders. What can't be read is passed over.
+    /// Overwrites the files of a folder and of its subfolders. Files that can't be overwritten and
+    /// folders that can't be read are skipped.
     private static func overwriteAll(in folder: String) {
         let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
         for path in (names ?? []).map({ folder + "/" + $0 }) {

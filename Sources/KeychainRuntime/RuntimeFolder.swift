@@ -1,7 +1,7 @@
 // RuntimeFolder: the user's folder for sockets, which is found even if the environment doesn't name
 // it.
-//   (1) The variable XDG_RUNTIME_DIR names the folder. If its value isn't an absolute path, there
-//       is no such folder.
+//   (1) The variable XDG_RUNTIME_DIR names the folder. If the variable's value isn't an absolute
+//       path, the user counts as having no folder.
 //   (2) Without the variable, as under cron, it is the folder that the login manager creates,
 //       provided that it belongs to this user and its mode gives other users no access.
 
@@ -10,7 +10,7 @@ package import KeychainCrypto
 
 package enum RuntimeFolder: Hashable, Sendable {
     case own(String)
-    /// The path at which the login manager creates this user's folder, if what is there isn't a
+    /// The path at which the login manager creates this user's folder. What is there isn't a
     /// folder, belongs to another user, or is accessible to other users.
     case foreign(String)
     case none
@@ -34,7 +34,7 @@ package enum RuntimeFolder: Hashable, Sendable {
         self = isOwn ? .own(path) : .foreign(path)
     }
 
-    /// The folder. `nil` if this user has none.
+    /// The folder if it is the user's own, otherwise `nil`.
     package var path: String? {
         if case .own(let path) = self { path } else { nil }
     }

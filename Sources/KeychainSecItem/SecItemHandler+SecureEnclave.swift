@@ -1,8 +1,9 @@
-// SecItemHandler+SecureEnclave: hardware keys, through the SecKey functions. Apart from two small
-// differences, the same code runs on every platform.
-//   (1) The functions return a key object, not the key's blob. The blob that this handler makes
-//       therefore contains the key's persistent reference or, before the key is stored, a random
-//       name. This handler keeps the key object, and finds it again by this blob.
+// SecItemHandler+SecureEnclave: hardware keys, through the SecKey functions. Only the request
+// `HasSecureEnclave` and the cast to `SecKey` have different code on Linux and Apple's platforms.
+//   (1) The functions return a key object, not the key's blob. This handler therefore makes a blob
+//       itself. In place of the wrapped key, the blob contains the persistent reference of the
+//       stored key or, before the key is stored, a random name. This handler holds the key object,
+//       and finds the object by the blob.
 //   (2) An OSStatus is passed on unchanged. An error of LocalAuthentication or CryptoTokenKit is
 //       mapped to the status that the SecItem functions return in the same situation, and an error
 //       of another domain to `internalError`.
@@ -59,8 +60,8 @@ extension SecItemHandler {
                     + "Enclave.")
         }
         var added = try add(SecItemQuery.addition(item, of: key), item)
-        // Only now, so that a failed addition can be repeated. Until the key is stored, this
-        // handler holds the only reference to it.
+        // The previous blob is dropped only after the key is stored, so that a failed addition can
+        // be repeated: until then, this handler holds the only reference to the key.
         keys.drop(blob)
         added.data = try self.blob(of: added, reference: key)
         return added
@@ -170,8 +171,8 @@ extension SecItemHandler {
 }
 
 /// The keys that a handler holds, by their blobs: the last ones that were added or found and,
-/// separately, those that were generated and are not stored yet. No search finds the latter again,
-/// so many more of them are held. A held key remains usable after its item is deleted.
+/// separately, those that were generated and are not stored yet. No search finds a key that is not
+/// stored, so many more of these are held. A held key remains usable after its item is deleted.
 final class SecureEnclaveKeys: Sendable {
     /// `@unchecked` because no lock is needed: a key doesn't change, and its functions may be
     /// called from many threads at once. Apple's declaration is not `Sendable`.

@@ -1,7 +1,7 @@
 // SecItemHandler: carries out requests by calling the SecItem functions.
 //   (1) On Apple platforms this is the only handler outside of tests, and it calls the system's
 //       functions. On Linux it calls those of KeychainServices, and only tests use it, partly
-//       through KeychainTesting, so that they run the same code as on Apple platforms.
+//       through KeychainTesting, so that the tests run the same code as on Apple platforms.
 //   (2) Apple's SecItem functions return only a status, so on Apple platforms this handler throws
 //       just the status, and `KeychainError.cause` is derived from it. On Linux, this package's
 //       functions also report the cause, and the handler throws the reported failure.
@@ -31,9 +31,9 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     /// How the user authenticates, and whether prompting is allowed.
     private var authentication = AuthenticationOptions()
 
-    /// The same keychain with other authentication options. The new handler starts without held
-    /// keys, so that a key found under one set of options isn't used under another. Default options
-    /// change nothing.
+    /// The same keychain with other authentication options. The new handler doesn't hold the
+    /// hardware keys that this handler holds, so that a key found under one set of options isn't
+    /// used under another. With default options, this handler itself is returned.
     package func authenticating(_ options: AuthenticationOptions) -> SecItemHandler {
         guard !options.isDefault else { return self }
         var handler = self
@@ -46,8 +46,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     func asking(_ dictionary: SecItemQuery.Dictionary) -> SecItemQuery.Dictionary {
         guard !authentication.isDefault else { return dictionary }
         var options = authentication
-        // Forbidding prompts in the context would also affect its other requests, so a new context
-        // takes its place.
+        // Forbidding prompts in the context would also affect other requests that use the context,
+        // so a new context takes its place.
         if !options.allowsQuestions { options.context = nil }
         let context: Any = options.makeContext()
         return dictionary.merging([kSecUseAuthenticationContext: context]) { $1 }
@@ -189,7 +189,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     ///
     /// The system reveals this group only in an item that was added. So, once per process, a probe
     /// item is added and immediately deleted. The lock is held meanwhile, so that concurrent calls
-    /// don't add one each.
+    /// don't add several probe items.
     private func defaultGroup(of caller: AccessGroups) throws(KeychainFailure) -> String {
         try Self.knownDefaultGroup.withLock { known throws(KeychainFailure) in
             if let known { return known }
@@ -248,7 +248,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     }
 
     /// Calls a function on this keychain.
-    /// - Throws: The status that the function returns, unless it is `errSecSuccess`.
+    /// - Throws: A failure with the status that the function returns, unless the status is
+    ///   `errSecSuccess`.
     func call(_ function: () -> OSStatus) throws(KeychainFailure) {
         #if canImport(Darwin)
         let status = withKeychain(function)

@@ -1,9 +1,10 @@
 // SecItemQuery: builds the dictionaries that this module passes to the SecItem functions, and reads
 // those that they return.
 //   (1) Each call gets a new dictionary; none is used twice.
-//   (2) Every query and addition selects the data-protection keychain. It also sets the class and
-//       `kSecAttrSynchronizable`, so that a call never affects more items than the request means.
-//       Only the search for one key by its reference omits `kSecAttrSynchronizable`.
+//   (2) The dictionary of every query and addition selects the data-protection keychain, and sets
+//       the class and `kSecAttrSynchronizable`, so that a call never affects more items than the
+//       request means. Only the search for one key by its reference omits
+//       `kSecAttrSynchronizable`.
 //   (3) The keys of the dictionaries are Apple's constants, never literals.
 
 import Foundation
@@ -106,8 +107,8 @@ enum SecItemQuery {
         ]
     }
 
-    /// The dictionary that stores a hardware key. Of `item.attributes`, it contains only those that
-    /// name the key; the key itself supplies the others.
+    /// The dictionary that stores a hardware key. Of `item.attributes`, it contains only the label,
+    /// application label and application tag; the key itself supplies the others.
     static func addition(
         _ item: NewItem, of key: SecKey
     ) throws(KeychainFailure) -> Dictionary {
@@ -217,9 +218,10 @@ enum SecItemQuery {
     /// The constraints of an item's access control, or `nil` if they can't be identified.
     ///
     /// No function reads the contents of an access control. Two access controls are equal if they
-    /// have the same contents, so the item's is compared with all that `Keychain` can create for a
-    /// password. The access control of a usable hardware key and, on Apple's systems, the one that
-    /// `SecItemAdd` gives to an item without constraints are equal to none of them.
+    /// have the same contents, so the item's access control is compared with each one that
+    /// `Keychain` can create for a password. Two kinds are equal to none of these: the access
+    /// control of a usable hardware key and, on Apple's systems, the one that `SecItemAdd` gives to
+    /// an item without constraints.
     private static func constraints(
         of object: Any?, _ protection: ProtectionClass
     ) -> AccessConstraints? {

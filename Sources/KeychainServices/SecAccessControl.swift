@@ -3,9 +3,9 @@
 //   (1) The initializer performs all checks, so every instance has passed them.
 //   (2) An instance is immutable, and two instances with the same protection class and flags are
 //       equal.
-//   (3) The evaluation by an `LAContext` is here and not with that class, because access controls
-//       are declared in this module. Files that use both import both modules, as on Apple
-//       platforms.
+//   (3) The evaluation by an `LAContext` is here and not with `LAContext`, because access controls
+//       are declared in this module. A file that uses access controls and `LAContext` imports two
+//       modules, as on Apple platforms.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -59,7 +59,7 @@ public final class SecAccessControl: NSObject, Sendable {
     }
 
     /// Whether only the protection class determines access to the secret: the opposite of
-    /// ``hasConstraints``. Apple's private `SecAccessControlIsBound`.
+    /// ``hasConstraints``. It corresponds to Apple's private function `SecAccessControlIsBound`.
     package var isBound: Bool {
         !hasConstraints
     }
@@ -110,7 +110,7 @@ extension SecAccessControl: CoreFoundationTyped {
 ///   - protection: The protection class, one of the `kSecAttrAccessible…` constants.
 ///   - flags: The conditions. If there are none, only the protection class determines access.
 ///   - error: Receives an error with ``errSecParam`` if the result is `nil`; the caller owns it.
-///     Otherwise it is unchanged.
+///     Otherwise `error` is unchanged.
 /// - Returns: The access control, or `nil` if the protection class or a flag is unknown, or if the
 ///   flags can't be combined: ``SecAccessControlCreateFlags/or`` with
 ///   ``SecAccessControlCreateFlags/and``, the two kinds of biometry with each other, or
@@ -211,7 +211,7 @@ extension LAContext {
     ///
     /// To use an item or key, the user proves presence as the access control requires, and is
     /// prompted for an application password if one is required and the context has none. Whether
-    /// the password is correct is known only when the item is used.
+    /// the application password is correct is known only when the item is used.
     ///
     /// To create an item or key, the user's presence isn't required, but a passcode must be set if
     /// the access control accepts the passcode as a proof. If the access control requires an

@@ -30,8 +30,8 @@ public typealias SecRandomRef = OpaquePointer
 ///   the memory unchanged; ``errSecInternalComponent`` if the kernel returned no bytes, in which
 ///   case the contents of the memory must not be used.
 ///
-/// It corresponds to Apple's function of the same name. As with that function, ignoring the result
-/// causes a compiler warning.
+/// This function corresponds to Apple's function of the same name. As with Apple's, ignoring the
+/// result causes a compiler warning.
 public func SecRandomCopyBytes(
     _ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer
 ) -> Int32 {

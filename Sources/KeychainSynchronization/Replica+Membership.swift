@@ -25,17 +25,17 @@ extension Replica {
     /// them.
     package func closing(of machine: MachineID) -> MembershipEntry.Closing {
         var heads = readHeads
-        // A machine that has left can't append again what becomes void. So a log that was closed
-        // counts at least up to the entry at which it was closed.
+        // A removed machine can't append entries again that become void. So a log that an earlier
+        // removal or suspension closed counts at least up to the entry at which it was closed.
         for (other, closed) in circle.closed where closed.index > heads[other]?.index ?? 0 {
             heads[other] = closed
         }
         return MembershipEntry.Closing(machine: machine, heads: heads)
     }
 
-    /// Returns the change that suspends a member: its log counts as far as this machine has read
-    /// it. `nil` if the member isn't present or is this machine, or if its log is known to have
-    /// entries that this machine hasn't read.
+    /// Returns the change that suspends a member: the member's log counts as far as this machine
+    /// has read it. `nil` if the member isn't present or is this machine, or if the member's log is
+    /// known to have entries that this machine hasn't read.
     package func suspension(of machine: MachineID) -> MembershipEntry.Change? {
         guard ledger.isPresent(machine), machine != id, withheld[machine] == nil else {
             return nil
@@ -45,13 +45,13 @@ extension Replica {
     }
 
     /// Returns the change that retires the log of a removed or suspended machine. `nil` if the
-    /// machine was neither removed nor suspended. Also `nil` if this machine first has to read the
-    /// rest of that log, to get keys that open versions, or to append something, such as versions
-    /// or grants that no other log has, and if ``lacksEntries`` is set.
+    /// machine was neither removed nor suspended, or if ``lacksEntries`` is set. Also `nil` if this
+    /// machine first has something else to do: to read the rest of that log, to get keys that open
+    /// versions, or to append something, such as versions or grants that no other log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard !lacksEntries, let closed = circle.closed[machine],
             nextIndex(of: machine) > closed.index,
-            // What earlier sessions have read is in the keychain.
+            // The keychain contains what earlier sessions have read of the log.
             cursors[machine]?.isWhole ?? true || ledger.reached[machine] ?? 0 >= closed.index,
             isAllOpened
         else { return nil }

@@ -27,8 +27,8 @@ package struct Replica: Sendable {
     }
 
     package let keys: MachineKeys
-    /// Whether this machine's own log is being read, so that others may know more of it than this
-    /// machine does.
+    /// Whether this machine's own log is being read. Until it has been read, other machines may
+    /// know later entries of this log than this machine does.
     package var isRestoring = false
     /// The keys derived from the recovery code, while this machine opens grants to the code with
     /// them.
@@ -38,8 +38,8 @@ package struct Replica: Sendable {
     package internal(set) var groupKeys: [Bytes16: GroupKey] = [:]
     package internal(set) var ledger: Ledger
     package internal(set) var cursors: [MachineID: LogCursor] = [:]
-    /// Evidence against the server, a member or a copy of a machine: failures other than entries
-    /// that arrive too early, and entries of logs that arrive twice. At most 100.
+    /// Evidence against the server, a member or a copy of a machine: failures, except those of
+    /// entries that arrive too early or were read before. At most 100 failures.
     package internal(set) var notices: [SynchronizationFailure] = []
     /// For each machine, the latest signed head that this replica has accepted.
     package internal(set) var heads: [MachineID: SignedHead] = [:]
@@ -57,7 +57,7 @@ package struct Replica: Sendable {
     /// includes their entries.
     var unconfirmed: [MachineID: [Unopened]] = [:]
     /// Items whose last version in this machine's own log was in an entry that was void when the
-    /// version was opened.
+    /// version was opened, since a removal or suspension had named an earlier entry of that log.
     var voided: Set<Bytes16> = []
     /// The group keys that this machine has to grant, by recipient. An empty set stands for a grant
     /// of the circle key alone, which is in every grant.
@@ -119,8 +119,8 @@ package struct Replica: Sendable {
     }
 
     /// Creates the replica of a machine that founded the circle or was added to it. `circle` is
-    /// verified at least up to the entry that did so. `remembered` and `decided` are the
-    /// ``settledHeads`` and the ``Ledger/decided`` of the machine's last session.
+    /// verified at least up to the entry by which the machine became a member. `remembered` and
+    /// `decided` are the ``settledHeads`` and the ``Ledger/decided`` of the machine's last session.
     package init(
         _ keys: MachineKeys, _ circle: Circle, circleKey: CircleKey? = nil,
         groupKeys: [GroupKey] = [], remembering remembered: LogHeads = [:], decided: UInt64 = 0
@@ -319,8 +319,9 @@ package struct Replica: Sendable {
 
     /// Decides on items that no log contains, after logs were read.
     ///
-    /// - Parameter isComplete: Whether no entry was rejected and, since this machine read the logs,
-    ///   it was neither suspended nor has returned, and ``lacksEntries`` isn't set.
+    /// - Parameter isComplete: Pass `true` only if no entry was rejected, ``lacksEntries`` isn't
+    ///   set and, since it read the logs, this machine has neither been suspended nor returned from
+    ///   a suspension.
     /// - Returns: The items that were deleted.
     package mutating func settle(isComplete: Bool = true) -> [Change] {
         ledger.appendRepeated(except: unloadable)

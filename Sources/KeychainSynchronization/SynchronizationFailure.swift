@@ -2,26 +2,27 @@
 //   (1) A rejection changes nothing but the list of notices, so correct data can be accepted later.
 //   (2) Reasons name entries and machines, never items.
 
-/// Why an entry, a part of one, a signed head, a message of joining or a join token is rejected.
+/// Why an entry, a part of an entry, a signed head, a message for joining a circle, or a join token
+/// is rejected.
 package enum SynchronizationFailure: Error, Hashable, Sendable {
     /// The data can't be decoded or opened, or isn't valid in its place.
     case malformed(String)
     /// The signature is not that of the stated machine.
     case badSignature(String)
-    /// The data belongs to another circle or another machine's log, or the membership log has it
-    /// already.
+    /// The data belongs to another circle, or to a log other than the expected one, or the
+    /// membership log has it already.
     case misplaced(String)
     /// An entry with this index was read before. Another relay of the same keychain may have
     /// delivered it.
     case repeated(String)
-    /// This is not the next entry: entries in between were omitted, or arrive later. Or it refers
-    /// to an entry of the membership log that was not read yet.
+    /// The entry is not the next one: entries before it were omitted, or arrive later. Or the entry
+    /// refers to an entry of the membership log that was not read yet.
     case gap(String)
-    /// The history differs from the one that was seen before. The two are never merged.
+    /// The history differs from the one that was seen before. The two histories are never merged.
     case fork(String)
     /// The signer was not entitled to sign the data, or a change doesn't fit the members.
     case notEntitled(String)
-    /// The message doesn't fit the earlier messages of joining, too many attempts failed, or the
+    /// The message doesn't fit the earlier messages for joining, too many attempts failed, or the
     /// join token has expired or was used.
     case joining(String)
 }

@@ -1,33 +1,35 @@
 // Session+Absence: suspends machines that are away, so that others don't wait for them.
 // Documentation/Synchronization.md, "Absent machines".
 //   (1) How long a machine is away is measured by this machine's clock alone, from when the latest
-//       sign of life arrived here. So a machine isn't suspended because its own clock is wrong,
-//       except if that clock was set back and the machine appends no entry to its log.
+//       sign of life arrived here. So a wrong clock of the other machine doesn't lead to its
+//       suspension, unless that clock was set back and that machine appends no entry to its log.
 //   (2) Members take turns in the order of their identifiers, so that usually only one of them
-//       signs a suspension. If two do, the second suspension isn't signed again.
+//       signs a suspension. If two members sign suspensions, only the first takes effect, and the
+//       other member doesn't sign its suspension again.
 
 import KeychainCore
 import KeychainEngine
 import KeychainSynchronization
 
-/// The latest sign of life of a machine.
+/// The latest sign of life of another machine.
 struct Sighting: Hashable, Sendable {
-    /// The index of the last entry of its log that this machine has read.
+    /// The index of the last entry that was read of the other machine's log.
     var index: UInt64
-    /// The moment of its signed head, by its clock.
+    /// The moment of the other machine's signed head, by the other machine's clock.
     var head: Int64
-    /// When this machine saw it, in milliseconds since 1970-01-01 UTC.
+    /// When the sign of life arrived here, by this machine's clock, in milliseconds since
+    /// 1970-01-01 UTC.
     var seen: Int64
 }
 
 extension Session {
     /// No machine is suspended after a shorter absence, whatever the relay says. In milliseconds.
     static let shortestAbsence: Int64 = 86_400_000
-    /// How much later the next member signs, or gives keys, if the ones before it don't, in
-    /// milliseconds.
+    /// How much later than the member before it each member signs, or gives keys, if the members
+    /// before it haven't done so. In milliseconds.
     static let turn: Int64 = 3_600_000
 
-    /// Records when machines were last heard of.
+    /// Records the latest sign of life of each other member.
     mutating func noteSightings() {
         let now = engine.milliseconds
         let heads = replica.readHeads
@@ -37,7 +39,8 @@ extension Session {
             var sighting =
                 state.sightings[machine] ?? Sighting(index: index, head: head, seen: now)
             if index > sighting.index || head > sighting.head {
-                // If its clock was set back, the first head after new entries has an earlier time.
+                // If the other machine's clock was set back, its first signed head after new
+                // entries is earlier than the recorded one.
                 sighting.head = index > sighting.index ? head : max(head, sighting.head)
                 sighting.index = max(index, sighting.index)
                 sighting.seen = now
@@ -47,8 +50,8 @@ extension Session {
         state.sightings = sightings
     }
 
-    /// Signs the suspension of a machine that has given no sign of life for `limit` milliseconds,
-    /// or for a day if `limit` is shorter, once it is this machine's turn. If `limit` is 0, no
+    /// Signs the suspension of one machine that has given no sign of life for at least `limit`
+    /// milliseconds and at least a day, if it is this machine's turn to sign. If `limit` is 0, no
     /// machine is suspended. Call this right after all signed heads were read, since this machine
     /// may have been away itself.
     mutating func suspendAbsent(after limit: Int64) throws(KeychainFailure) {

@@ -28,7 +28,8 @@ extension Session {
         if delivery.storedIndex != 0, delivery.storedIndex == replica.readyIndex {
             let hadReturned = replica.ledger.hasReturned
             replica.confirm()
-            // While others didn't wait for this machine, they may have deleted what it hasn't read.
+            // While the other machines didn't wait for this one, they may have deleted entries that
+            // this one hasn't read.
             isOutdated = isOutdated || replica.ledger.hasReturned != hadReturned
         }
         if let entry = unsent.map({ Data($0.bytes) }), delivery.storedIndex == unsent?.index,
@@ -52,7 +53,8 @@ extension Session {
                 try retireLogs()
                 try suspendAbsent(after: delivery.absenceLimit)
             }
-            // Without the circle's key, a machine with some groups doesn't know which these are.
+            // Without the circle's key, a machine that has only some groups doesn't know which
+            // groups it has.
             if replica.circleKey != nil { try collect() }
             if isLeaving { replica.appendUndecided() }
         }
@@ -97,7 +99,7 @@ extension Session {
         var changes: [Replica.Change] = []
         for bytes in delivery.entries {
             guard let entry = try? LogEntry(decoding: Array(bytes)) else {
-                // The entry may belong to any log that isn't read to its end.
+                // The undecodable entry may belong to any log that isn't read to its end.
                 let ends = Set(delivery.ends)
                 rejected.formUnion(
                     wantedLogs.filter { !ends.contains($0) }.map { MachineID($0.machine) })
@@ -106,7 +108,8 @@ extension Session {
             let isOwn = entry.frame.writer == replica.id
             if isOwn, isRestored {
                 hasPassedOver = true
-                // Anyone can write an entry in this machine's name, but not its signature.
+                // Anyone can write an entry in this machine's name, but only a process with this
+                // machine's keys can sign it.
                 guard
                     entry.index <= replica.readHeads[replica.id]?.index ?? 0
                         || !entry.isSigned(by: state.keys.description)
@@ -172,8 +175,8 @@ extension Session {
             let next = replica.nextIndex(of: replica.id)
             guard ends.contains(LogPosition(replica.id, next)) else { return }
             isOwnLogAtEnd = true
-            // The log isn't restored before the relay has stored the entry that an earlier session
-            // gave to it.
+            // The log isn't restored before the relay has stored the entry that it got from an
+            // earlier session.
             guard unsent == nil else { return }
             isOwnLogMissing =
                 next <= state.heads[replica.id]?.index ?? 0
@@ -257,7 +260,7 @@ extension Session {
             demand.head = Data(try signedHead(at: now).bytes)
         }
         let (roster, ledger) = (replica.circle.roster, replica.ledger)
-        // A removal that was signed before the copies were read can make them void.
+        // A removal that was signed before this machine read the copies can make the copies void.
         if state.change == nil {
             demand.retired = roster.machines.keys
                 .filter { roster.isRetired($0) && ledger.isCopied($0) }.map(\.bytes)
@@ -294,7 +297,8 @@ extension Session {
                     missing.append(name)
                     return nil
                 }
-                // An item that was reset to an earlier version gets a later date first.
+                // An item that was reset to an earlier version isn't written yet: it first gets a
+                // later date.
                 if let held = items[name], version.stamp < held.stamp {
                     reset.insert(name)
                     return nil

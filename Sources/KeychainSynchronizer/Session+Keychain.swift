@@ -12,7 +12,7 @@ extension Session {
 
     // MARK: From other machines
 
-    /// Stores what came from logs. Where the keychain has a later version, that version is sent to
+    /// Stores changes from logs. Where the keychain has a later version, that version is sent to
     /// the other machines instead. If an item of the keychain isn't sent to other machines any
     /// more, or can't be opened, the item stays as it is.
     mutating func apply(_ changes: [Replica.Change]) throws(KeychainFailure) {
@@ -62,8 +62,8 @@ extension Session {
 
     /// Compares the keychain with the logs. Call this when all logs have been read to their ends.
     mutating func compare() throws(KeychainFailure) {
-        // This session stored these items. Then it read that the entries with the items are no
-        // longer needed or don't count. No log has the items any more, so they were deleted.
+        // `gone` are items that this session stored. Then it read that the entries with the items
+        // are no longer needed or don't count. No log has the items any more, so they were deleted.
         let gone = arrived.filter { replica.forget($0) }
         try apply(gone.map { .delete($0) })
         for (name, stamp) in uncompared where !gone.contains(name) {
@@ -90,12 +90,12 @@ extension Session {
     // MARK: To other machines
 
     /// Removes from the outbox the changes that this machine doesn't have to append any more. If no
-    /// collected change waits then, collects the next ones.
+    /// collected change is left, collects the next ones.
     mutating func collect() throws(KeychainFailure) {
         let done = collected.filter { !isPending($0.value) }
         for entry in done.keys { collected[entry] = nil }
         try remove(Array(done.keys))
-        // While collected changes wait, the outbox begins with them.
+        // As long as collected changes are left, the outbox begins with them.
         while collected.isEmpty {
             let page = try engine.outbox(limit: Self.outboxPageCount)
             guard !page.isEmpty else { return }
@@ -127,7 +127,7 @@ extension Session {
             guard let item = items[entry.reference] else {
                 staying[entry.reference] = nil
                 if let name = names.removeValue(forKey: entry.reference) {
-                    // The keychain may have the item under the same reference, no longer
+                    // The keychain may still have the item, under the same reference, but no longer
                     // synchronizable.
                     references[name] = nil
                     replica.abandon(name)

@@ -1,7 +1,8 @@
 // Session+Membership: changes of the circle's membership that this machine signs.
-//   (1) A change counts once it is read from the membership log. Until then it is kept. If another
-//       change takes its place, it is signed again; a suspension, a retirement or the addition of a
-//       machine with a join token is decided anew.
+//   (1) A change counts when it has been read from the membership log. Until then, this machine
+//       keeps it. If another change has taken its place in the log, this machine signs the change
+//       again. A suspension, a retirement or the addition of a machine with a join token isn't
+//       signed again, but decided anew.
 
 import FoundationEssentials
 import KeychainCore
@@ -48,7 +49,7 @@ extension Session {
                     + "forgets the circle.")
         }
         if machine == replica.id, replica.circleKey == nil {
-            // It couldn't append its changes before it leaves.
+            // Without these keys, the machine couldn't append its changes before it leaves.
             throw .busy(
                 "This machine has not been given the circle's keys yet. Try again. `keychainctl "
                     + "sync leave --force` only forgets the circle.")
@@ -65,12 +66,13 @@ extension Session {
         ).bytes
     }
 
-    /// From now on, also opens grants to the recovery code, with the keys derived from it.
+    /// From now on, this session also opens grants that are encrypted for the recovery code. `keys`
+    /// are derived from the code.
     mutating func recover(with keys: MachineKeys) {
         replica.recoveryKeys = keys
     }
 
-    // MARK: Without a user
+    // MARK: Changes that no user requests
 
     /// Signs the addition of a machine that holds a join token, one at a time.
     mutating func takeRequests(_ requests: [Data]) throws(KeychainFailure) {
@@ -82,7 +84,7 @@ extension Session {
             do throws(SynchronizationFailure) {
                 try request.verify(in: replica.circle, now: engine.milliseconds)
             } catch {
-                // What the token refers to may not have been read yet.
+                // The membership entries that the token refers to may not have been read yet.
                 if case .gap = error { continue }
                 replica.note(error)
                 continue
@@ -99,9 +101,9 @@ extension Session {
     }
 
     /// Gives up the addition of a machine with a join token in three cases: another change, which
-    /// may have removed the token's issuer, has taken its place; the token has expired; or an
-    /// earlier session has signed the addition, and this one doesn't know when the token expires,
-    /// since only the machine's request says that.
+    /// may have removed the token's issuer, has taken the place of the addition; the token has
+    /// expired; or an earlier session has signed the addition, and this session doesn't know when
+    /// the token expires, since only the machine's request says that.
     mutating func giveUpTokenAddition() {
         guard let entry = state.change, case .add(let addition) = entry.change,
             addition.token != nil,
@@ -111,8 +113,8 @@ extension Session {
     }
 
     /// Gives keys to members that have none, because the member that added them, or its entry with
-    /// the grant, is lost. The members with all groups take turns: the first one waits for an hour
-    /// after it has noticed, each further one for another hour.
+    /// the grant, is lost. Of the present members that have keys and all groups, the first one does
+    /// this one hour after it has noticed the lack, the second one after two hours, and so on.
     mutating func giveMissingKeys() {
         let now = engine.milliseconds
         let without = replica.membersWithoutKeys
@@ -170,10 +172,10 @@ extension Session {
     }
 
     /// Signs a change again if another change has taken its place in the membership log, and a
-    /// removal also if this machine has read more since. The change is given up if it isn't valid
-    /// any more, or if this machine decides anew whether to make it.
+    /// removal also if this machine has read more of the logs since. The change is given up if it
+    /// isn't valid any more, or if this machine decides anew whether to make it.
     mutating func signChangeAgain() throws(KeychainFailure) {
-        // The machine may be back.
+        // The machine that was to be suspended may be back.
         if case .suspend = state.change?.change { state.change = nil }
         guard let entry = state.change else { return }
         let isDisplaced = entry.index <= replica.circle.head.index
@@ -202,7 +204,8 @@ extension Session {
         return closing.machine == replica.id
     }
 
-    /// Whether this machine has changes to append before it leaves. `entry` is its next entry.
+    /// Whether this machine has changes to append before it leaves. `entry` is the entry that this
+    /// machine would append next.
     func hasToAppend(_ entry: LogEntry?) -> Bool {
         guard replica.circleKey != nil else { return false }
         // An entry with nothing but acknowledgements isn't worth waiting for.

@@ -1,6 +1,7 @@
 // Session: a machine's copy of its circle while a process has the keychain open.
 //   (1) A session begins with nothing but what the machine keeps in its keychain, and reads all
-//       logs again. It makes no new entry before it has compared them with the keychain.
+//       logs again. The session makes no new entry before it has compared the logs with the
+//       keychain.
 //   (2) `Ledger.settle` decides whether an item that no log contains is appended again or deleted.
 //   (3) A mutating call that throws leaves the session unusable. The caller begins another one.
 
@@ -22,16 +23,17 @@ struct Session: Sendable {
     /// Whether all logs, except those of the machines in ``rejected``, were read to their ends, and
     /// the keychain was compared with them.
     var isCurrent = false
-    /// Whether this machine was suspended since the session became current or has returned since,
-    /// or whether entries count that the session has passed over. Only a session that has read all
+    /// Whether this machine was suspended or has returned since the session became current, or
+    /// whether entries that the session has passed over count now. Only a session that has read all
     /// logs again can tell what this machine has missed.
     var isOutdated = false
     /// Whether the server no longer shows some entries of this machine's own log that it once had.
     var isOwnLogMissing = false
 
-    /// The machines whose last entry to arrive was rejected. An entry that can't be decoded counts
-    /// for every log that isn't read to its end. The session doesn't wait for the rest of these
-    /// machines' logs, and takes no item for deleted.
+    /// The machines whose last entry to arrive was rejected. If an entry can't be decoded, this
+    /// applies to all machines whose logs aren't read to their ends, because the entry may belong
+    /// to any of these logs. The session doesn't wait for the rest of the logs of the machines in
+    /// this set. While the set isn't empty, the session takes no item for deleted.
     var rejected: Set<MachineID> = []
     /// The machines in ``rejected`` in whose logs the server's next record is not the next entry,
     /// or is an entry that refers to entries of the membership log that the server doesn't show.
@@ -42,11 +44,12 @@ struct Session: Sendable {
     /// no log entry that refers to it is accepted either.
     var isMembershipRejected = false
 
-    /// The items of the keychain that are sent to other machines ("travel") if their access group
-    /// is shared, and tombstones. By name.
+    /// The keychain's tombstones, and its items that "travel": these are sent to other machines if
+    /// their access group is shared. The dictionary's keys are names in the logs.
     var references: [Bytes16: ItemReference] = [:]
     var names: [ItemReference: Bytes16] = [:]
-    /// The stamps of the items and tombstones in the keychain, until it is compared with the logs.
+    /// The stamps of the items and tombstones in the keychain, until the keychain is compared with
+    /// the logs.
     var uncompared: [Bytes16: VersionStamp] = [:]
     /// Items that came from logs and that the keychain didn't have when the session began, until
     /// the keychain is compared with the logs.
@@ -136,8 +139,10 @@ struct Session: Sendable {
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }
 
-    /// Whether the outbox may have changes that this session can send. A restored item can have an
-    /// earlier date than the logs' version, which would replace it in a new session.
+    /// Whether the outbox may have changes that this session can send. While it has, a current
+    /// session isn't replaced only because it lacks entries or versions: a restored item can have
+    /// an earlier date than the version in the logs, and a new session would replace the item by
+    /// that version.
     private var hasChangesToSend: Bool {
         replica.circleKey != nil && (try? engine.outbox(limit: 1))?.isEmpty != true
     }

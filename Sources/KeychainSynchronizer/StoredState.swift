@@ -15,8 +15,9 @@ struct StoredState: MessageCodable, Sendable {
     var change: Data?
     /// The bytes of the entry with the head `sent`, until the server is known to have it.
     var entry: Data?
-    /// The index in the membership log of the last change that added or suspended this machine, and
-    /// after which it has decided on all items that no log contained.
+    /// The index in the membership log of a change that added or suspended this machine: the last
+    /// such change after which this machine has decided on all items that no log contained. 0 if
+    /// there is none.
     var decided: UInt64 = 0
 
     init(
@@ -71,7 +72,7 @@ struct StoredState: MessageCodable, Sendable {
         }
         sent = try Self.head(from: &reader)
         change = try .init(from: &reader)
-        // States of earlier versions of this module lack these fields.
+        // States of earlier versions of this module lack `decided`, or `entry` and `decided`.
         if reader.remainingCount > 0 {
             let bytes = try Data(from: &reader)
             entry = bytes.isEmpty ? nil : bytes

@@ -37,7 +37,8 @@ package final class Synchronizer: SynchronizationAnswerer {
         _ engine: KeychainEngine
     ) throws(KeychainFailure) -> Synchronize.Answer {
         if engine.lockState != .unlocked {
-            // From the first message after the lock on, the keys of the circle aren't in memory.
+            // The session has the circle's keys. They are in memory until the first message after
+            // the lock.
             session = nil
             switch message {
             case .status: return Synchronize.Answer(CircleStatus(.locked).messageBytes)
@@ -102,7 +103,7 @@ package final class Synchronizer: SynchronizationAnswerer {
             throw .param(
                 "This keychain is in no circle. Found or join one with `keychainctl sync`.")
         }
-        // A session that was current before this machine was removed is still current.
+        // `maySign` alone would not suffice: it can stay true when this machine is removed.
         guard session.isMember else {
             throw .param(
                 "This machine was removed from its circle. `keychainctl sync leave` forgets the "
@@ -202,10 +203,12 @@ package final class Synchronizer: SynchronizationAnswerer {
         let machine = try MachineState.loadOrMake(in: engine).keys.description
         guard circle.machine(machine.id) == nil else {
             throw .param(
-                "This machine is, or was, in the circle under its keys. `keychainctl sync leave "
-                    + "--force` deletes them. After that, it can join again with new ones.")
+                "This machine is, or was, in the circle with its present keys. "
+                    + "`keychainctl sync leave --force` deletes these keys. After that, the "
+                    + "machine can join again with new ones.")
         }
-        // The name would be sealed under the circle's key, which this machine doesn't have yet.
+        // The name is left out: it would have to be sealed under the circle's key, which this
+        // machine doesn't have yet.
         let addition = MembershipEntry.Addition(
             machine: machine, scope: .all, sealedName: [], heads: [:])
         return try MembershipEntry(
@@ -242,8 +245,8 @@ package final class Synchronizer: SynchronizationAnswerer {
             state.clear()
             try begin(&state, with: entries, engine)
         }
-        // The present session may have read the keys granted to the recovery code when it couldn't
-        // open them, and wouldn't read them again. A new session reads everything.
+        // The present session may have read the keys granted to the recovery code at a time when it
+        // couldn't open these keys. It would not read them again. A new session reads everything.
         session = nil
         guard var running = try begun(&session, engine) else { return }
         running.recover(with: keys)
@@ -255,7 +258,7 @@ package final class Synchronizer: SynchronizationAnswerer {
         _ state: inout MachineState, with entries: [MembershipEntry], _ engine: KeychainEngine
     ) throws(KeychainFailure) {
         guard let id = entries.first?.digest, let circle = StoredCircle(id.bytes) else { return }
-        // If another process joins a circle at the same time, one of the two fails here.
+        // If another process joins a circle at the same time, one of the two processes fails here.
         try state.save(in: engine)
         try engine.collectChanges(for: circle)
         // The first entry, which makes the log valid, is stored last.

@@ -26,8 +26,8 @@ enum ObjectKind: Hashable, CaseIterable {
 
     /// TPMA_OBJECT. No object can be duplicated to another chip or under another parent. Wrong
     /// authorizations don't count towards a lockout of the chip: the authorization value of a key
-    /// is 32 random bytes, which can't be guessed, and those of the storage key and of sealed bytes
-    /// are empty.
+    /// is 32 random bytes, which can't be guessed, and the authorization values of the storage key
+    /// and of sealed bytes are empty.
     var attributes: UInt32 {
         let always =
             TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_USERWITHAUTH
@@ -113,7 +113,8 @@ extension PublicArea {
     /// Finds a storage key's public area at the end of the bytes.
     init?(ofStorageKeyAtEndOf bytes: [UInt8]) {
         let prefix = ObjectKind.storage.prefix
-        // Coordinates have 32 bytes, or fewer on chips of older revisions.
+        // The size isn't known: coordinates have 32 bytes, or fewer on chips of older revisions. So
+        // search backwards for the beginning.
         for start in stride(from: bytes.count - prefix.count - 2, through: 0, by: -1)
         where bytes[(start + 2)...].starts(with: prefix) {
             self.init(Array(bytes[start...]), .storage)
@@ -144,7 +145,7 @@ extension [UInt8] {
         self.count > count ? nil : [UInt8](repeating: 0, count: count - self.count) + self
     }
 
-    /// The bytes, preceded by their size in two bytes. There must be fewer than 65536.
+    /// The bytes, preceded by their size in two bytes. The array must have fewer than 65,536 bytes.
     var sized: [UInt8] { UInt16(count).bytes + self }
 }
 

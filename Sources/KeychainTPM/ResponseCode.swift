@@ -1,6 +1,6 @@
 // ResponseCode: the response codes of a chip and of the libraries and drivers in front of it, and
-// what they mean to a caller. Numbers and layers: TCG TSS 2.0 Overview, section 2.4; TPM 2.0
-// Library, part 2, 6.6.
+// what they mean to a caller. The numbers and layers of the codes are defined in TCG TSS 2.0
+// Overview, section 2.4, and TPM 2.0 Library, part 2, 6.6.
 
 #if TPM
 
@@ -37,14 +37,14 @@ struct ResponseFailure: Error, Hashable {
         case unauthorized
         /// The owner of the chip has set a password for its use.
         case ownerPassword
-        /// The peer's public key is invalid.
+        /// The public key of the other party to a key agreement is invalid.
         case badPoint
         /// Any other failure.
         case other
     }
 
     /// Whether the code is from the chip, or from a resource manager, which uses the chip's codes,
-    /// and not from other software in front of it.
+    /// and not from other software between this process and the chip.
     private var isOfChip: Bool {
         let layer = code & KEYCHAIN_TSS2_RC_LAYER_MASK
         return [
@@ -59,7 +59,8 @@ struct ResponseFailure: Error, Hashable {
             if code & KEYCHAIN_TSS2_RC_LAYER_MASK == KEYCHAIN_TSS2_TCTI_RC_LAYER {
                 return .broken
             }
-            // The bytes passed this module's own check, but the library rejects them.
+            // The step `encode` has the TSS library convert data of an object. The data passed this
+            // module's own check, but the library rejects them.
             return command == .encode ? .damaged : .other
         }
         let number = code & ~KEYCHAIN_TSS2_RC_LAYER_MASK
@@ -116,7 +117,7 @@ extension KeychainFailure {
             case .foreign:
                 KeychainFailure(
                     .decode,
-                    "The TPM did not create this key, or it was cleared since then, or the key's "
+                    "The TPM did not create this key, or was cleared since then, or the key's "
                         + "data is damaged. Only the TPM that created a key can use it.",
                     cause: .damage)
             case .damaged:

@@ -1,8 +1,8 @@
 // TrustedPlatformModule: keys in a TPM 2.0, and the chip's description of itself.
-//   (1) The chip creates the private keys. They leave it only encrypted under a key that never
-//       leaves it (TPMA_OBJECT: fixedTPM, fixedParent, sensitiveDataOrigin).
-//   (2) Nothing is stored in the chip, so the number of keys is unlimited and there is nothing to
-//       clean up.
+//   (1) The chip creates the private keys. They leave the chip only encrypted under a key that
+//       never leaves the chip (TPMA_OBJECT: fixedTPM, fixedParent, sensitiveDataOrigin).
+//   (2) This module stores nothing in the chip, so the number of keys is unlimited and there is
+//       nothing to clean up.
 //   (3) Authorization values, shared secrets and sealed bytes are encrypted on their way between
 //       this process and the chip, in sessions that are salted to the storage key.
 //   (4) A chip is identified by the names of its storage keys, at most two. A name is the hash of
@@ -74,7 +74,7 @@ package final class TrustedPlatformModule: KeyHardware {
 
     // MARK: Description of the chip
 
-    /// The chip's kind and manufacturer; only `TPM 2.0` until it has responded once.
+    /// The chip's kind and manufacturer; only `TPM 2.0` until the chip has responded once.
     package var name: String {
         (try? knownMaker()).map { $0.name(isSimulatorNamed: isSimulatorNamed) } ?? "TPM 2.0"
     }

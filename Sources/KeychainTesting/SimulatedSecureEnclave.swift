@@ -2,8 +2,8 @@
 //   (1) The keys are in the memory of this process, encrypted with a key of the simulation. This
 //       protects nothing from a program that can read that memory, so the simulation is available
 //       only to tests.
-//   (2) As with a chip, a wrapped key is of no use to another instance, and can be used only with
-//       the authorization with which it was wrapped.
+//   (2) As with a chip, a wrapped key is of no use to another instance of the simulation, and can
+//       be used only with the authorization with which it was wrapped.
 
 #if !canImport(Darwin)
 

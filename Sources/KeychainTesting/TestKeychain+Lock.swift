@@ -24,7 +24,7 @@ extension TestKeychain {
     ///
     /// - Parameter passcode: The passcode, of at least 1 byte. It is remembered for ``unlock()``.
     /// - Throws: `KeychainError` with code `param` if the passcode is empty, or `authFailed` if the
-    ///   current passcode was changed through ``database`` and is therefore unknown to this object.
+    ///   current passcode was set through ``database`` and is therefore unknown to this object.
     ///   In both cases, nothing is changed.
     public func setPasscode(_ passcode: String) throws(KeychainError) {
         if try hasPasscode {
@@ -39,7 +39,7 @@ extension TestKeychain {
     ///
     /// - Returns: The number of deleted items.
     /// - Throws: `KeychainError` with code `param` if no passcode is set, or `authFailed` if it was
-    ///   changed through ``database``. In both cases, nothing is changed.
+    ///   set through ``database``. In both cases, nothing is changed.
     @discardableResult
     public func removePasscode() throws(KeychainError) -> Int {
         let count = try database.removePasscode(knownPasscode)
@@ -63,8 +63,8 @@ extension TestKeychain {
 
     /// Unlocks the keychain with its passcode. Without a passcode, this method has no effect.
     ///
-    /// - Throws: `KeychainError` with code `authFailed` if the passcode was changed through
-    ///   ``database``. In that case, unlock it there.
+    /// - Throws: `KeychainError` with code `authFailed` if the passcode was set through
+    ///   ``database``. In that case, unlock the keychain through ``database``.
     public func unlock() throws(KeychainError) {
         if try hasPasscode { try database.unlock(passcode: knownPasscode) }
     }

@@ -132,7 +132,8 @@ public final class TestKeychain: Sendable {
     /// keychain, no other program shares this group, so a deletion that specifies only a class
     /// deletes all items of that class. If the array is empty, every operation on items fails with
     /// `missingEntitlement` (`errSecMissingEntitlement`, -34018). A new value takes effect with the
-    /// next operation; within ``withSecItem(_:)``, with the next call of that function.
+    /// next operation. Inside a closure of ``withSecItem(_:)``, it takes effect only with the next
+    /// call of `withSecItem`.
     public var accessGroups: [String] {
         get { state.withLock { $0.accessGroups } }
         set {
@@ -243,8 +244,8 @@ extension TestKeychain {
     /// keychain, with its current access groups.
     ///
     /// This applies to the closure itself and to the tasks that it creates, except `Task.detached`.
-    /// Work that it passes to a dispatch queue or a thread uses the user's keychain. If calls are
-    /// nested, the innermost one applies. A `Keychain` always uses its own database.
+    /// Work that the closure passes to a dispatch queue or a thread uses the user's keychain. If
+    /// calls are nested, the innermost one applies. A `Keychain` always uses its own database.
     ///
     /// - Parameter body: The closure.
     /// - Returns: The result of the closure.

@@ -1,9 +1,10 @@
 // ControlProgram: runs a command, from the arguments of the process to its exit status.
 //   (1) The result of a command goes to standard output, questions go to the terminal, and
 //       everything else goes to standard error.
-//   (2) An error message begins with the tool's name and, where the user can do something, says
-//       what. It is one line, unless it lists items, or the usage follows because the arguments are
-//       wrong. The messages of the helper `security` follow those of macOS's program instead.
+//   (2) An error message begins with the tool's name. If the user can do something about the error,
+//       the message says what. A message is one line, unless it lists items, or the usage follows
+//       because the arguments are wrong. The messages of the helper `security` follow those of
+//       macOS's program of that name instead.
 
 import ArgumentParser
 import Glibc

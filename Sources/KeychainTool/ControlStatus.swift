@@ -69,7 +69,7 @@ extension ControlFailure {
                 "No item matches. Run `keychainctl doctor` with the same options to find out why.")
         case .duplicateItem:
             self.init(
-                .exists, "The item already exists. Without --new, its value is replaced.")
+                .exists, "The item already exists. To replace its value, leave out --new.")
         case .interactionNotAllowed:
             self.init(
                 .locked,

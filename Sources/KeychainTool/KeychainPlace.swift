@@ -23,8 +23,8 @@ enum KeychainPlace {
             groups: try ProcessKeychain.entitlements().accessGroups)
     }
 
-    /// Runs `opening`. If it makes this process convert a keychain from an earlier format version,
-    /// shows the progress at a terminal.
+    /// Runs `opening`. If this process then converts a keychain from an earlier format version, the
+    /// progress is shown at a terminal.
     static func showingConversion<Result>(
         _ opening: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -37,9 +37,9 @@ enum KeychainPlace {
         return try opening()
     }
 
-    /// Connects to the service, if one is in use. Call this before reading a secret: while the tool
-    /// connects, the service must be able to identify it, and other programs of this user can then
-    /// read the tool's memory.
+    /// Connects to the service, if one is in use. Call this before reading a secret: so that the
+    /// service can identify the tool, other programs of this user can read the tool's memory while
+    /// the tool connects.
     static func connect() throws(KeychainFailure) {
         _ = try ProcessKeychain.entitlements()
     }
@@ -50,8 +50,8 @@ enum KeychainPlace {
         return ProcessKeychain.client(for: socket)
     }
 
-    /// Whether a keychain exists. None is created. With a service, the result is `true`, because
-    /// the service creates a missing keychain at the first request.
+    /// Whether a keychain exists. No keychain is created. With a service, the result is `true`,
+    /// because the service creates a missing keychain at the first request.
     static func holdsKeychain() throws(KeychainFailure) -> Bool {
         if try service() != nil { return true }
         return try holdsKeychain(folder().directory)
@@ -78,9 +78,9 @@ enum KeychainPlace {
 
     /// Whether a folder contains a keychain.
     ///
-    /// - Throws: If no keychain is found: `notAvailable` if the path isn't a folder, or the folder
-    ///   belongs to another user or is accessible to other users; the error of examining the
-    ///   folder.
+    /// - Throws: Only if no keychain is found. `notAvailable` if the path isn't a folder, or if the
+    ///   folder belongs to another user or is accessible to other users. If the folder can't be
+    ///   examined, the error of examining it.
     static func holdsKeychain(_ directory: String) throws(KeychainFailure) -> Bool {
         try KeychainEngine.isPresent(in: directory)
     }

@@ -1,4 +1,5 @@
-// KeychainSession: an opened keychain, and the user or descriptor that can unlock it.
+// KeychainSession: an opened keychain, and the source of its passcode: the user or a file
+// descriptor.
 //   (1) The tool acts for the keychain's owner: it requests every access group. A service can grant
 //       fewer groups. New items go into the first group of the entitlements or, without
 //       entitlements, into the group "default".
@@ -30,7 +31,8 @@ struct KeychainSession {
         self.init(passcode, try KeychainPlace.opened())
     }
 
-    /// Opens the keychain of the service, which all programs share.
+    /// Opens the keychain of the service in use. Locking or unlocking that keychain affects all
+    /// programs that use it through the service.
     /// - Throws: ``ControlFailure`` if no service is in use.
     init(ofService passcode: PasscodeSource) throws {
         guard try KeychainPlace.service() != nil else {
@@ -50,7 +52,8 @@ struct KeychainSession {
     }
 
     /// Closes the keychain after a change, so that its write-ahead log is checkpointed and later
-    /// processes don't have to read it. A service keeps its keychain open.
+    /// processes don't have to read the log. With a service, this does nothing: the service keeps
+    /// the keychain open.
     func close() {
         keychain.close()
     }
@@ -83,9 +86,11 @@ struct KeychainSession {
         }
     }
 
+    /// Unlocks the keychain with the passcode from the descriptor or, without a descriptor, from
+    /// the user.
     /// - Returns: `false` if the passcode can't be obtained.
-    /// - Throws: ``ControlFailure/lockedWithoutPasscode`` if no passcode is set. The user is then
-    ///   not asked.
+    /// - Throws: ``ControlFailure/lockedWithoutPasscode`` if no passcode is set. In this case the
+    ///   user isn't asked.
     func unlock() throws -> Bool {
         guard try hasPasscode else { throw ControlFailure.lockedWithoutPasscode }
         if let descriptor = source.descriptor {
@@ -121,8 +126,9 @@ struct KeychainSession {
         }
     }
 
-    /// The passcode that unlocked the keychain. If there is none yet, obtains a passcode and
-    /// unlocks the keychain with it. Returns `nil` if no passcode can be obtained.
+    /// The passcode with which this session unlocked the keychain. If the session has no passcode
+    /// yet, obtains one and unlocks the keychain with it. Returns `nil` if no passcode can be
+    /// obtained.
     func givenPasscode() throws -> SecretBytes? {
         if given.passcode == nil, try !unlock() { return nil }
         return given.passcode
@@ -173,8 +179,8 @@ struct KeychainSession {
         }
     }
 
-    /// Whether a search with these queries has skipped damaged items. Without a service, all damage
-    /// that was reported in this process counts.
+    /// Whether a search with these queries has skipped damaged items. Without a service, the result
+    /// is `true` if this process has reported any damage so far, even outside these searches.
     ///
     /// The engine of a service reports skipped items only in the service's log. But a search that
     /// matches nothing fails if it reaches a damaged item. So each query is repeated with a
@@ -189,7 +195,8 @@ struct KeychainSession {
                 return false
             }
             // Items that were set aside or lost earlier don't count: a search doesn't reach them,
-            // so it can't skip them. This search reports them only because nothing matches it.
+            // so it can't skip them. The repeated query reports such items only because it matches
+            // nothing.
             return failure.cause == .damage && failure != .lostItems
                 && failure != failure.item.map { KeychainFailure.setAsideItem($0) }
         }
@@ -230,7 +237,8 @@ struct KeychainSession {
         var queries = queries
         var found: [ItemSnapshot] = []
         // A caller without administrative rights gets no status, and searches all items. Before the
-        // first unlock, that search fails because items are locked.
+        // first unlock, the search of all items fails because items are locked, and `find` then
+        // tries to unlock the keychain.
         let status = try? keychain.perform(ReadStatus())
         if status?.lockState == .beforeFirstUnlock {
             // Search the readable items first: whether a locked item also matches can't be

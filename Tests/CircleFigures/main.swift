@@ -168,7 +168,7 @@ struct Figures {
     /// The outcome of changes at one rate.
     struct Load {
         var backlog = 0
-        /// Whether the changes were made at that rate.
+        /// Whether each machine made its changes in less than 105 % of the planned time.
         var isInTime = true
         /// The time from the last change until each machine has the changes of all others.
         var rest = Duration.zero

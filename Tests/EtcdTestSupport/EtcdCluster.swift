@@ -1,6 +1,6 @@
 // EtcdCluster: an etcd cluster for one test. It has one node or several on loopback, TLS for
 // clients and peers, and users if the test names any.
-//   (1) Clients and peers need a certificate of the cluster's own authority.
+//   (1) Clients and peers need a certificate signed by the cluster's own certificate authority.
 //   (2) All processes are killed, and the folder is removed, when the test ends.
 //   (3) If a test asks for links, the nodes reach each other through links that the test can cut.
 
@@ -80,7 +80,7 @@ package actor EtcdCluster {
     ) throws {
         certificates = try TestCertificates(folder: folder)
         (self.folder, self.hasUsers) = (folder, hasUsers)
-        // The nodes' ports for clients, then their ports for peers.
+        // `ports` contains the nodes' ports for clients, followed by their ports for peers.
         let count = ports.count / 2
         let clients = ports.prefix(count).map { "https://127.0.0.1:\($0)" }
         let peers = ports.suffix(count).map { "https://127.0.0.1:\($0)" }
@@ -135,7 +135,7 @@ package actor EtcdCluster {
     private func waitUntilReady(_ index: Int) async throws {
         let client = try EtcdClient(configuration(nodes: [index]))
         do {
-            // If the cluster has users, it refuses the request. This shows that it is ready, too.
+            // A cluster with users refuses this request, which also shows that the node is ready.
             _ = try await client.get("readiness")
         } catch let failure as EtcdFailure where failure.reason == .permissionDenied {
         } catch {
@@ -279,8 +279,8 @@ package actor EtcdCluster {
         return answer.status
     }
 
-    /// Makes etcd compact its history: etcd deletes the values that were superseded up to a
-    /// revision.
+    /// Makes etcd compact its history: etcd deletes the values that were superseded at or before
+    /// the given revision.
     package func compact(_ revision: Int64) throws {
         try administer(["compaction", String(revision)])
     }

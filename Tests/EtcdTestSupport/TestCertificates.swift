@@ -52,9 +52,10 @@ package struct TestCertificates: Sendable {
 }
 
 package enum Program {
-    /// Where a program is. A name with a slash is a path.
+    /// The path of a program. A name with a slash already is a path, and is returned unchanged.
     ///
-    /// - Throws: ``MissingProgram``, which names the Debian packages to install.
+    /// - Throws: ``MissingProgram`` if no folder of PATH contains the program. The error names the
+    ///   Debian packages to install.
     package static func path(_ name: String, package: String) throws -> String {
         if name.contains("/") { return name }
         let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"

@@ -1,4 +1,4 @@
-// TestLink: a TCP proxy in front of one server. A test can cut, silence and restore it.
+// TestLink: a TCP proxy in front of one server. A test can cut, silence and restore the proxy.
 //   (1) The link passes bytes on unchanged, so TLS runs between the client and the server.
 //   (2) While the link is silent, connections are still made, and the system still accepts bytes.
 //       The bytes are passed on once the link is restored, unless the connection was reset before.
@@ -14,7 +14,7 @@ package final class TestLink: Sendable {
     private struct State {
         var listener: (any Channel)?
         var isSilent = false
-        /// Both ends of all connections.
+        /// The two channels of each connection: one to the client and one to the server.
         var connections: [ObjectIdentifier: any Channel] = [:]
     }
 
@@ -25,8 +25,9 @@ package final class TestLink: Sendable {
     /// Opens a link to a port on loopback.
     ///
     /// - Parameters:
-    ///   - port: The link's own port. `nil` for any port that is free now. If that port was chosen
-    ///     for a program that starts later, the program can't listen on it.
+    ///   - port: The link's own port. `nil` for any port that is free now. The test may have
+    ///     chosen the same port for a program that starts later; that program then can't listen
+    ///     on it.
     ///   - target: The port to which the bytes are passed on.
     /// - Throws: The system's error if the link can't listen at its port.
     package init(at port: Int? = nil, to target: Int) async throws {
@@ -113,7 +114,7 @@ package final class TestLink: Sendable {
     /// Stops passing bytes on, in both directions.
     package func silence() { setSilent(true) }
 
-    /// Accepts connections and passes bytes on again.
+    /// Ends the effect of `cut` and `silence`: the link accepts connections and passes bytes on.
     package func restore() async throws {
         if state.withLock({ $0.listener == nil }) { try await listen() }
         setSilent(false)

@@ -1,6 +1,7 @@
 // CallSweep: a process that is killed, or gets an error, at every system call of a step.
 //   (1) Acknowledged steps are done, and the interrupted step is done completely or not at all.
-//   (2) Repeating the same steps succeeds, with the same result as without the interruption.
+//   (2) Repeating the same steps leads to the same result as without the interruption. In the
+//       repetition, a step fails only if it is already done.
 //   (3) Afterwards no file is left that could contain a key.
 
 import Foundation
@@ -34,7 +35,8 @@ package struct CallSweep {
     ///   - count: The number of calls to interrupt, or `nil` for all.
     ///   - random: Chooses the calls.
     /// - Returns: A report of the cases and the violations.
-    /// - Throws: ``SweepImpossible`` if the steps fail without an interruption, or no interruption
+    /// - Throws: ``SweepImpossible`` if the steps, without an interruption, fail, don't lead to the
+    ///   scenario's result or make no more than 20 of the calls, or if one of `interruptions` never
     ///   takes effect.
     package consuming func sweep(
         _ scenario: Scenario, _ interruptions: [Interruption], count: Int? = nil,

@@ -22,8 +22,8 @@ struct DiskModel {
         let change: Change
         /// Whether a failed fsync covered the write.
         var isForgotten = false
-        /// Whether the write is durable. Earlier forgotten writes are applied before a durable
-        /// write, because they must not overwrite the durable bytes.
+        /// Whether the write is on the disk. A durable write stays in the list behind an earlier
+        /// forgotten write: if that write is applied, it must not overwrite the durable bytes.
         var isDurable = false
     }
 

@@ -1,9 +1,10 @@
 // FlipSweep: a keychain with changed bytes, to which programs continue to write.
-//   (1) Every item that no write concerns is there with its value, or reported as damaged. It is
-//       never "not found", and no write changes it.
+//   (1) Until a recovery, every item that no write concerns is found with its value, or its
+//       look-up fails. The item is never "not found", and no write changes it.
 //   (2) Acknowledged changes remain: a deleted or replaced value doesn't return, not even after a
 //       recovery.
-//   (3) A recovery brings back every item that contains no changed byte.
+//   (3) A recovery loses at most as many items as there are changed bytes that can belong to an
+//       item, and the loss is reported.
 
 import Foundation
 import KeychainCrypto
@@ -66,7 +67,8 @@ package struct FlipSweep {
         report = SweepReport("flips with writes, \(mode.rawValue)\(hasLog ? ", with a log" : "")")
     }
 
-    /// Adds a value that fits on a page with other rows, or a value that needs overflow pages.
+    /// Adds a value that needs overflow pages for every fourth account, and a value that fits on a
+    /// page with other rows for all others.
     private static func addition(_ account: Int) -> Step {
         .add(account, account % 4 == 2 ? 40 + account : 1 + account % 9)
     }
@@ -94,7 +96,8 @@ package struct FlipSweep {
     ///
     /// - Parameters:
     ///   - flips: The bytes, all changed together.
-    ///   - first: The write to make first. The others follow in order.
+    ///   - first: The index of the write to make first. The others follow in order, and the last is
+    ///     followed by the one with index 0.
     ///   - isAlone: Whether to make only the first write.
     /// - Throws: An error if the files can't be written.
     package mutating func check(_ flips: [Flip], first: Int, isAlone: Bool = false) throws {

@@ -59,7 +59,8 @@ package struct FolderImage: Sendable {
         }
     }
 
-    /// The name of a keychain's database. Each rotation of the keys creates another one.
+    /// The file name of a keychain's database. Each rotation of the keys creates a database with
+    /// another name; the latest name is returned.
     package func database(in keychain: String) -> String {
         let names = entries.keys.filter {
             $0.hasPrefix(keychain + "/keychain-") && $0.hasSuffix(".db")
@@ -75,8 +76,8 @@ package struct FolderImage: Sendable {
             ? database(in: keychain) + file.dropFirst("keychain.db".count) : file
     }
 
-    /// Files that don't belong to a keychain while no process changes it. Any unknown file may
-    /// contain a key.
+    /// The files and folders in this image that don't belong to a keychain when no process is
+    /// changing the keychain. Any unknown file may contain a key.
     package func leftovers(besides keychain: String) -> [String] {
         let database = self.database(in: keychain)
         let known =

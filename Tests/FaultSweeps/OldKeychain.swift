@@ -26,9 +26,10 @@ package enum OldKeychain: String, CaseIterable, Sendable {
         }
     }
 
-    /// A keychain of version 2 whose keybag, header and rows are still of version 1. It has a
-    /// passcode and no log, and two items of the service `mail`: the account `a` with the secret
-    /// `secret a`, and the account `b` with another secret.
+    /// A keychain whose database file has format version 2, with authenticated pages, but whose
+    /// keybag, header and rows still have version 1. It has a passcode and no log, and two items of
+    /// the service `mail`: the account `a` with the secret `secret a`, and the account `b` with
+    /// another secret.
     package static var withAuthenticatedPages: FolderImage {
         FolderImage(
             of: fixtures.deletingLastPathComponent().appending(path: "database-v2/keybag-v1")

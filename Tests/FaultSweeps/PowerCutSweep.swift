@@ -1,7 +1,8 @@
-// PowerCutSweep: a power failure after each change of a file, for a keychain that goes through many
-// steps.
+// PowerCutSweep: simulates power failures after changes of a keychain's files, while the keychain
+// goes through many steps.
 //   (1) Every step that was acknowledged before the power failure is done, and the next step is
-//       done completely or not at all.
+//       done completely or not at all. Only the step `recover` may be done in part: the keychain
+//       may then report damage, but gives no wrong answer.
 //   (2) The remaining steps can be carried out, with the same result as without the power failure.
 //   (3) (1) and (2) also hold if an fsync failed before the power failure.
 
@@ -16,8 +17,9 @@ package struct PowerCutSweep {
     package private(set) var report: SweepReport
 
     /// - Parameters:
-    ///   - scratch: A folder for the cases.
-    ///   - samples: The number of subsets of unsynchronized changes to try at each place.
+    ///   - scratch: A folder for the files of the sweep.
+    ///   - samples: For each system call after which the power is cut, the number of random subsets
+    ///     of the unsynchronized changes that are tried as the part that reached the disk.
     /// - Throws: ``SweepImpossible`` if processes can't be traced.
     package init(scratch: String, samples: Int) throws {
         self.scratch = scratch
@@ -26,13 +28,15 @@ package struct PowerCutSweep {
         report = SweepReport("power cuts")
     }
 
-    /// Cuts the power at places in a scenario.
+    /// Carries out the steps of a scenario, and simulates power failures after system calls that
+    /// changed files.
     ///
     /// - Parameters:
     ///   - scenario: The steps.
     ///   - count: The number of system calls after which to cut the power, or `nil` for all.
-    ///   - random: Chooses places and subsets.
-    /// - Throws: ``SweepImpossible`` if the steps fail without a power failure.
+    ///   - random: Chooses the system calls and the subsets.
+    /// - Throws: ``SweepImpossible`` if the steps fail without a power failure, or make at most 10
+    ///   changes.
     package mutating func sweep(
         _ scenario: Scenario, count: Int?, _ random: inout SeededGenerator
     ) throws {
@@ -45,15 +49,16 @@ package struct PowerCutSweep {
         try replay(scenario, image, run, count, "", &random)
     }
 
-    /// Cuts the power at places in a scenario during which an fsync fails. A step that fails is
-    /// tried again.
+    /// Carries out the steps of a scenario while an fsync fails, and simulates power failures after
+    /// system calls that changed files. A step that fails is tried once more.
     ///
     /// - Parameters:
     ///   - scenario: The steps.
     ///   - failures: The number of fsync calls that fail, one at a time, or `nil` for all.
     ///   - count: The number of system calls after which to cut the power for each failed fsync
     ///     call, or `nil` for all.
-    ///   - random: Chooses calls, places and subsets.
+    ///   - random: Chooses the fsync calls, the system calls after which to cut the power, and the
+    ///     subsets.
     /// - Throws: ``SweepImpossible`` if the steps call no fsync, or change nothing on the disk.
     package mutating func sweepFailedSynchronizations(
         _ scenario: Scenario, failures: Int?, count: Int?, _ random: inout SeededGenerator
@@ -100,8 +105,8 @@ package struct PowerCutSweep {
                 places.append((model, doneCount, number))
             }
         }
-        // Even `seal`, which makes the fewest changes, makes more than 10. After a failed fsync, a
-        // run may end early.
+        // Even the scenario `seal`, which makes the fewest changes, makes more than 10. After a
+        // failed fsync, a run may end early.
         guard places.count > (`where`.isEmpty ? 10 : 0) else {
             throw SweepImpossible(description: "\(scenario.name): \(places.count) changes.")
         }
@@ -146,7 +151,7 @@ package struct PowerCutSweep {
         finish(scenario, from: found, directory, root, place)
     }
 
-    /// Carries out the steps that aren't done.
+    /// Carries out the steps that aren't done, and compares the result with the scenario's.
     private mutating func finish(
         _ scenario: Scenario, from done: Int, _ directory: String, _ root: String, _ place: String
     ) {
@@ -165,7 +170,7 @@ package struct PowerCutSweep {
 }
 
 extension TracedCall {
-    /// The text, if the call writes to the fault-writer's standard output.
+    /// The text that the traced process wrote, if the call wrote to its standard output.
     fileprivate var acknowledgement: String? {
         guard name == "write", arguments.hasPrefix("1, "), let result, result > 0 else {
             return nil

@@ -1,4 +1,4 @@
-// SoakSweep: the long sweeps by name.
+// SoakSweep: the fault sweeps that run for a long time, each with the name that starts it.
 
 import Foundation
 import TestPrograms
@@ -62,8 +62,9 @@ package enum SoakSweep: String, CaseIterable, Sendable {
         }
     }
 
-    /// Flips a bit of every byte that isn't zero: once before each write alone, and once before all
-    /// writes.
+    /// Flips one bit of a byte in each case, for every byte that isn't zero or for `count` of these
+    /// bytes. There is one case for each write, in which only this write follows the flip, and one
+    /// case in which all writes follow.
     private static func flips(
         _ scratch: String, _ mode: LockMode, hasLog: Bool, _ count: Int?,
         _ random: inout SeededGenerator
@@ -94,7 +95,8 @@ package enum SoakSweep: String, CaseIterable, Sendable {
         }
     }
 
-    /// Changes up to three random bytes of a larger keychain and its log, before all writes.
+    /// Changes up to three random bytes of a larger keychain and its log in each case, and then
+    /// makes all writes.
     private static func randomFlips(
         _ scratch: String, _ count: Int, _ random: inout SeededGenerator
     ) throws -> SweepReport {

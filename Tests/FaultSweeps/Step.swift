@@ -30,7 +30,7 @@ package enum Step: Hashable, Sendable {
     case recover
     /// Restores everything that is set aside.
     case restore
-    /// Checkpoints the log and truncates it.
+    /// Checkpoints the database's write-ahead log and truncates it.
     case emptyLog
     case reopen
 }
@@ -93,7 +93,7 @@ package struct KeychainState: Hashable, Sendable {
     package var values: [Int: Int] = [:]
     /// The earlier values of each account, from the oldest to the latest.
     package var versions: [Int: [Int]] = [:]
-    /// The items that are set aside and can be restored.
+    /// The values of the accounts whose items are set aside and can be restored.
     package var setAside: [Int: Int] = [:]
     package var passcode: Int?
     package var isSealed = false
@@ -142,7 +142,8 @@ package enum Contents {
 
     package static func needsPasscode(_ account: Int) -> Bool { account >= 1000 }
 
-    /// Accounts are of different protection classes, so that some are locked and some are not.
+    /// The protection class of the account's item. The items of different accounts are of different
+    /// classes, so that a locked keychain still opens some of them.
     package static func protection(of account: Int) -> ProtectionClass {
         needsPasscode(account)
             ? .whenPasscodeSetThisDeviceOnly

@@ -31,8 +31,8 @@ package struct CallSite: Hashable, Sendable, CustomStringConvertible {
 
 package struct Strace: Sendable {
     /// System calls that change a file or folder, or write an acknowledgement. Between two of these
-    /// calls, the files don't change, so it makes no difference at which other call a process is
-    /// killed.
+    /// calls, the files don't change. So killing a process at any other call has the same effect as
+    /// killing it at the next of these calls.
     package static let changingCalls = [
         "openat", "open", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2",
         "ftruncate", "truncate", "fallocate", "fsync", "fdatasync", "sync_file_range", "rename",
@@ -40,7 +40,7 @@ package struct Strace: Sendable {
         "linkat", "symlink", "symlinkat", "copy_file_range",
     ]
 
-    /// System calls that a disk can make fail.
+    /// System calls that can fail because of an error of the disk.
     package static let failingCalls = changingCalls + ["pread64", "read", "getdents64"]
 
     let writer: String
@@ -130,7 +130,7 @@ package struct Strace: Sendable {
     }
 }
 
-/// One line of the output of `strace`.
+/// A system call that `strace` recorded.
 package struct TracedCall: Sendable {
     package let thread: Substring
     package let name: Substring
@@ -168,8 +168,10 @@ package struct TracedCall: Sendable {
 
     private var mayChange: Bool { name != "openat" || arguments.contains("O_CREAT") }
 
-    /// The sites of the first call that names `path` and of all later calls, without duplicates. If
-    /// `changingOnly` is true, calls that open a file without creating it are left out.
+    /// The sites of the first call whose arguments contain `path` (apart from `execve`) and of all
+    /// later calls. If `path` is empty, the sites of all calls. A site that occurs in several
+    /// threads is returned once. If `changingOnly` is true, calls that open a file without creating
+    /// it are left out.
     package static func sites(
         _ calls: [TracedCall], since path: String, changingOnly: Bool = false
     ) -> [CallSite] {

@@ -1,5 +1,6 @@
-// ConversionTests: a keychain whose database has version 1 is converted when it is first opened or,
-// if it has a passcode, by a conversion with the passcode.
+// ConversionTests: a keychain whose database has version 1 is converted when it is first opened. If
+// it has a passcode, opening it fails until a separate conversion, which requires the passcode, has
+// converted it.
 
 import FaultSweeps
 import Foundation

@@ -1,5 +1,5 @@
 // EnvironmentTests: keychains in unusual environments, such as closed standard streams, wrong file
-// modes, missing or foreign files, a newer format, and a limit on the size of files.
+// modes, missing or replaced files, a newer format, and a limit on the size of files.
 
 import Foundation
 import KeychainEngine
@@ -38,7 +38,7 @@ import Testing
         #expect(try engine.check().itemCount == 100)
     }
 
-    /// A problem, its solution, and what the error must contain.
+    /// A problem: how to cause it, how to remove it, and what the error must contain.
     struct Cause: CustomTestStringConvertible, Sendable {
         let name: String
         let status: Status
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test
-    func `for a version number that may be damaged, an update is suggested before a recovery`()
+    func `if the version number may be damaged, the error suggests first an update, then recovery`()
         throws
     {
         let folder = try keychain()
@@ -199,7 +199,10 @@ import Testing
         #expect(try folder.contents()["keybag"] == keybag)
     }
 
-    @Test func `another keychain's device key opens nothing and changes nothing`() throws {
+    @Test
+    func `a keychain isn't opened with another keychain's device key, and nothing is changed`()
+        throws
+    {
         let folder = try keychain()
         let other = try keychain()
         try folder.put(try #require(try other.contents()["device.key"]), "device.key")
@@ -226,7 +229,7 @@ import Testing
             #expect(try engine.load(account) == Data(repeating: 7, count: 3000))
         }
         #expect(try engine.check().isSound)
-        // The limit applied only to the fault-writer.
+        // The limit applied only to the process of `fault-writer`, not to this process.
         try engine.save("afterwards", Data([1]))
         engine.close()
         print("size limit: \(lines.count) acknowledged writes, 0 lost, status \(status.rawValue)")

@@ -1,5 +1,5 @@
-// FreshnessTests: the remembered verification while several processes write, after processes were
-// killed, and after an attack on the log.
+// FreshnessTests: the verification that a freshness note records, while several processes write,
+// after processes were killed, and after an attack on the log.
 
 import Foundation
 import KeychainCore

@@ -9,13 +9,15 @@ import TestPrograms
 import Testing
 
 @Suite(.serialized) struct RecoveryKillTests {
-    /// The content of the keychain. The database without its log has different content.
+    /// The content of the keychain. Without the write-ahead log, the database has different
+    /// content.
     private static let values: [String: Data] = [
         "item 0": Data("new".utf8), "item 2": Data(repeating: 2, count: 9000),
         "item 3": Data(repeating: 3, count: 10), "item 4": Data("value 4".utf8),
     ]
 
-    /// Files whose last commits are only in the log, and the generation of the last commit.
+    /// Files whose last commits are only in the write-ahead log, and the generation of the last
+    /// commit.
     private func master() throws -> (files: [String: Data], generation: UInt64) {
         let folder = try TemporaryFolder()
         let line = try #require(try faultWriter("leave-changes", folder.path).lines().first)
@@ -71,7 +73,8 @@ import Testing
         #expect(kept.count == 1, "\(place): \(names)")
     }
 
-    @Test func `a recovery that is killed after any call and run again loses nothing`() throws {
+    @Test
+    func `a recovery killed after any change to its folders and run again loses nothing`() throws {
         let master = try master()
         var call = 0
         var refusals = 0
@@ -120,7 +123,7 @@ import Testing
         #expect(killed > calls / 2)
     }
 
-    @Test func `after a recovery the previous database is refused`() throws {
+    @Test func `the previous database is refused if it is put back after a recovery`() throws {
         let master = try master()
         let folder = try folder(master.files)
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)

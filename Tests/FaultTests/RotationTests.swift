@@ -1,5 +1,5 @@
-// RotationTests: rotations of keys that are interrupted, that run while other processes write, or
-// that protect against an attacker with an earlier copy.
+// RotationTests: key rotations that are interrupted or run while other processes write, and what an
+// attacker with an earlier copy of the keychain can't open after a rotation.
 
 import FaultSweeps
 import Foundation
@@ -139,7 +139,7 @@ import Testing
             } != nil)
     }
 
-    @Test func `a process killed at any call of a rotation loses nothing`() async throws {
+    @Test func `a process killed at any system call of a rotation loses nothing`() async throws {
         let report = try await onThread { scratch in
             var random = SeededGenerator(seed: 1)
             let rotating = try #require(Scenario.single.first { $0.name == "rotate" })
@@ -220,7 +220,9 @@ import Testing
         #expect(try engine.load("before") == Data("before".utf8))
     }
 
-    @Test func `a committed rotation is completed even if its frame in the log is damaged`() throws
+    @Test
+    func `a rotation recorded in the anchor is completed even if the write-ahead log is damaged`()
+        throws
     {
         var marked = try #require(try states().last)
         var log = try #require(marked.content(of: "keychain.db-wal"))
@@ -299,7 +301,7 @@ import Testing
             "\(refusal as Any)")
     }
 
-    @Test func `a keychain in a read-only folder can be read, or reports an incomplete rotation`()
+    @Test func `a keychain in a read-only folder is read unless it is marked as superseded`()
         throws
     {
         let images = try states()

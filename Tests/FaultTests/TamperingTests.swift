@@ -2,7 +2,8 @@
 // keys, and may have earlier copies.
 //   (1) No answer is wrong: an item is returned with its value, or damage is reported. If a
 //       complete rollback can't be detected, the answers are those of the earlier time.
-//   (2) A check reports the change, unless the change is harmless or a complete rollback.
+//   (2) A check reports the change, unless the change is harmless or an undetectable complete
+//       rollback.
 //   (3) A recovery results in a sound keychain, loses at most `lostCount` items, and reports
 //       whether an item may be outdated. A recovery without the current keybag is refused.
 //   (4) Documentation/ThreatModel.md has the table of these results.

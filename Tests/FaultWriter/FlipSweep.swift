@@ -1,9 +1,9 @@
 // FlipSweep: opens a keychain again and again, each time with one byte of one file changed, and
 // reports wrong answers. A crash ends the process, and the test notices that.
 //   The correct answer is the written data for an item that exists, and "not found" for an item
-//   that doesn't. Any other error is accepted, too. These answers are wrong: other data; "not
-//   found" for an item that exists; an item that was never added; a list with fewer items than can
-//   be loaded; and errors that report only damaged items, if none of the errors names its item.
+//   that doesn't. Any error except "not found" is accepted, too. These answers are wrong: other
+//   data; "not found" for an item that exists; an item that was never added; a list with fewer
+//   items than can be loaded; and errors that all report damaged items, none of which names one.
 
 import Foundation
 import KeychainEngine
@@ -47,7 +47,7 @@ struct FlipSweep {
         var whole = 0
         /// The number of changes after which every failure reported a damaged item.
         var itemDamage = 0
-        /// The number of changes after which a failure had another status.
+        /// The number of changes after which a failure reported anything but a damaged item.
         var structureDamage = 0
     }
 

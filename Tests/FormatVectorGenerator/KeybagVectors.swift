@@ -249,9 +249,9 @@ struct KeybagVectors {
                 keybag(bare) { keybag in
                     keybag.keys = KeyHierarchyVersion1.create(deviceKey: deviceKey).keybag.keys
                 }),
-            // According to the protector in their entries, the device key alone opens these keys.
-            // In fact they are wrapped under a key that is derived from the device key and the
-            // tier key.
+            // The changed protectors say that the device key alone opens each key. In fact the keys
+            // of the guarded tier are wrapped under a key that is derived from the device key and
+            // the tier key.
             malformed(
                 "keys of the passcode's tier named as the device's",
                 keybag(guarded) { keybag in
@@ -272,8 +272,7 @@ struct KeybagVectors {
 
     // MARK: Example
 
-    /// The keybag of test 2, and every step from its passcode to a class key of the passcode's
-    /// tier.
+    /// The keybag of test 2, and every step from its passcode to a class key of the guarded tier.
     func exampleLines() throws -> [String] {
         let keybag = guarded.keybag
         let slot = keybag.slots[0]

@@ -1,4 +1,5 @@
-// RecordVectors: Documentation/Formats/row-v1.md, "Metadata".
+// RecordVectors: the vectors of encoded records, which Documentation/Formats/row-v1.md describes
+// under "Metadata".
 
 import FormatVectors
 import FoundationEssentials

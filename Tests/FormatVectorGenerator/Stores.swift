@@ -19,7 +19,7 @@ final class Stores {
     private struct Expected: Encodable {
         struct Item: Encodable {
             let `class`: String
-            /// The values of the class's first and second key attribute.
+            /// The values of the first two key attributes of the class, in base64.
             let firstBase64: String
             let secondBase64: String
             let group: String
@@ -55,7 +55,8 @@ final class Stores {
         var constraints: AccessConstraints = []
         var more: Attributes = [:]
 
-        /// All attributes. A key attribute is data if it accepts only data, and text otherwise.
+        /// All attributes of the item. The values of the key attributes are data if the attribute
+        /// accepts only data, and text otherwise.
         var attributes: Attributes {
             func value(_ text: String, _ attribute: Attribute) -> AttributeValue {
                 attribute.kind == .data ? .data(Data(text.utf8)) : .string(text)
@@ -165,7 +166,8 @@ final class Stores {
                 as: AccessGroups([Self.group]))
         }
         try keepVersion(in: engine)
-        // Closing a connection moves the log into the database. Otherwise the log stays.
+        // Closing the engine moves the write-ahead log into the database. If the engine stays open,
+        // the log stays.
         if leavesLog { open.append(engine) } else { engine.close() }
         return Expected(
             folder: folder, passcode: passcode, applicationPassword: Self.applicationPassword,

@@ -53,8 +53,8 @@ extension FieldVector {
 }
 
 extension [FieldVector] {
-    /// - Returns: `nil` if the ``FieldVector/attribute`` of a field is `nil`, or if two fields are
-    ///   for the same attribute.
+    /// - Returns: `nil` if a field can't be converted (its ``FieldVector/attribute`` is `nil`), or
+    ///   if two fields are for the same attribute.
     package var attributes: Attributes? {
         let pairs = compactMap(\.attribute)
         let result = Dictionary(pairs) { first, _ in first }
@@ -77,8 +77,8 @@ extension RecordVector {
 }
 
 extension KeychainVector {
-    /// A keybag with the keys that the device key opens and, if there is a passcode, with the keys
-    /// of the passcode's tier.
+    /// A keybag with the keys that the device key opens and, if a passcode is passed, with the keys
+    /// that the passcode opens, those of the guarded tier.
     package init(
         _ hierarchy: KeyHierarchyVersion1, deviceKey: SecretBytes, passcode: SecretBytes?
     ) throws(KeychainFailure) {

@@ -157,7 +157,7 @@ package struct FieldVector: Codable, Hashable, Sendable {
 package struct LabelVector: FormatVector {
     package enum Domain: String, Codable, Sendable {
         case attribute, remainingKey, accessGroup
-        /// Present in version 2.
+        /// The domain that version 2 adds.
         case server
     }
 

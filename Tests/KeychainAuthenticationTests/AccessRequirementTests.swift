@@ -144,7 +144,7 @@ private let rows: [RequirementRow] = [
         #expect(count == 32 * 3 * 4 * 2)
     }
 
-    @Test func `each policy requires the authentication that its name says`() {
+    @Test func `each LAPolicy requires the authentication that its name says`() {
         #expect(
             AccessRequirement(LAPolicy.deviceOwnerAuthentication)
                 == AccessRequirement(.userPresence))

@@ -116,7 +116,7 @@ import Testing
 
     // MARK: Biometry in tests
 
-    @Test func `enrolled biometry is used before the passcode`() async throws {
+    @Test func `enrolled biometry is used instead of the passcode`() async throws {
         let test = try withPasscode()
         test.person = .owner
         test.biometry = TestKeychain.Biometry(type: .faceID, enrollment: "one face")

@@ -150,7 +150,7 @@ private final class FakePinentry {
         #expect(!pinentry.isRunning)
     }
 
-    @Test func `long reasons don't make lines too long`() throws {
+    @Test func `a long text is shortened to at most 900 bytes`() throws {
         for text in ["%", "é", "👩‍👩‍👧‍👦"] {
             let line = Assuan.encoded(String(repeating: text, count: 2000))
             #expect(line.utf8.count <= 900)
@@ -188,7 +188,7 @@ private final class FakePinentry {
         #expect(Said(system.ask(Question(.passcode), until: .init())) == .entered("named"))
     }
 
-    @Test func `an explicitly chosen prompter that is missing isn't replaced`() throws {
+    @Test func `if the explicitly chosen prompter is missing, no other prompter is used`() throws {
         let terminal = try PseudoTerminal()
         let system = SystemAuthenticator(
             [SystemAuthenticator.pinentryVariable: "/nonexistent/pinentry", "DISPLAY": ":0"],

@@ -129,7 +129,7 @@ enum Said: Equatable {
             return Said(authenticator.ask(Question(.passcode), until: interruption))
         }
         try #require(isStarted.wait(timeout: .now() + 60) == .success)
-        // After this time, the second prompt waits for its turn.
+        // This is normally enough time for the second prompt to begin waiting for its turn.
         usleep(50_000)
         interruption.interrupt()
         #expect(try second.value() == .interrupted)

@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `the authentication context applies to uses of a key`() throws {
+    @Test func `a key is used with the authentication context that it was created with`() throws {
         try test.setPasscode("1234")
         let control = SecAccessControlCreateWithFlags(
             nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, [.privateKeyUsage, .userPresence],

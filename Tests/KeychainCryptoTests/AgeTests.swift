@@ -1,8 +1,8 @@
 // The age format: the community's test vectors, and files that `AgeWriter` writes.
 //
-// The vectors are a selection of those in C2SP/CCTV. Left out are the vectors for armored files,
-// for types of keys that backups don't use, and for rules that another vector tests. A file of more
-// than 64 KiB is stored as its header and a recipe for its chunks.
+// The vectors are a selection of those in the repository C2SP/CCTV. Left out are the vectors for
+// armored files, for types of keys that backups don't use, and for rules that another vector tests.
+// A file of more than 64 KiB is stored as its header and a recipe for its chunks.
 
 import Crypto
 import Foundation
@@ -199,7 +199,7 @@ private final class ScratchFile {
         }
     }
 
-    @Test func `a file needs a recipient, and a passphrase can't be combined with others`() throws {
+    @Test func `a file needs a recipient, and a passphrase must be the only recipient`() throws {
         let passphrase = AgeRecipient.passphrase(SecretBytes(copying: [1]))
         let key = try #require(AgeRecipient(text: Self.publicKey))
         let file = try ScratchFile()

@@ -66,8 +66,9 @@ private let cases = [
                 #expect(secret.plainBytes.allSatisfy { $0 == UInt8(number % 255 + 1) })
             }
         }
-        // These secrets are kept, so each reuses a different block of those that were released
-        // above. Secrets of more than 256 bytes have new mappings, which are always zero.
+        // All these secrets are kept, so each gets a different one of the blocks that the secrets
+        // above released. Secrets of more than 256 bytes get new mappings instead, which are always
+        // zero.
         let secrets = (0..<300).map { _ in
             // SAFETY: the bytes are only read.
             unsafe SecretBytes(byteCount: byteCount) { bytes in
@@ -88,7 +89,7 @@ private let cases = [
 
 @Suite struct `Environment variables` {
     @Test
-    func `a variable is split at its first equals sign, and U+FFFD replaces a value not in UTF-8`()
+    func `a variable is split at its first equals sign; a value that isn't UTF-8 becomes U+FFFD`()
         throws
     {
         func variable(_ bytes: [UInt8]) -> (name: String, value: String)? {
@@ -104,12 +105,12 @@ private let cases = [
         #expect(variable(Array("no equals sign".utf8)) == nil)
     }
 
-    @Test func `the environment variables are those that Foundation reads`() {
+    @Test func `ProcessEnvironment reads the same variables as Foundation`() {
         #expect(ProcessEnvironment.variables == ProcessInfo.processInfo.environment)
     }
 
     @Test
-    func `the home folder is an absolute path in HOME, or else the one in the user database`() {
+    func `the home folder is an absolute path from HOME, or else from the user database`() {
         #expect(ProcessEnvironment.home(["HOME": "/home/ada"]) == "/home/ada")
         // SAFETY: the text is copied at once. A call on another thread could only write the same
         // text to the same place, because this process looks up no other user.

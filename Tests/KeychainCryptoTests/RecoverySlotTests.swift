@@ -1,4 +1,4 @@
-// What a recovery code opens if a part of its slot is invalid, and on another machine.
+// What a recovery code opens on another machine, and if a part of its key slot is invalid.
 
 import KeychainCore
 import Testing
@@ -32,8 +32,9 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
         throws
     {
         let bytes = try full(here).encoded
-        // The slots of the machine (92 bytes) and of the passcode (96 bytes) come first. The slot
-        // of the recovery code contains two boxes, each with a sealed key.
+        // The slot of the recovery code follows the keybag's head (40 bytes), the machine's slot
+        // (92 bytes) and the passcode's slot (96 bytes). After its own head (32 bytes), it contains
+        // two boxes of 60 bytes, each with a sealed key.
         let boxes = 40 + 92 + 96 + 32
         for box in 0..<2 {
             let changed = retagged(bytes) { $0[boxes + 60 * box + 59] ^= 1 }

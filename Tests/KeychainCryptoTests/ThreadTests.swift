@@ -1,4 +1,4 @@
-// Threads that are not created by Foundation.
+// ThreadTests: threads that `Threads.start` creates with the system's functions.
 
 import Dispatch
 import Glibc

@@ -79,8 +79,8 @@ private final class Disk: Sendable {
         disk.passTime()
         try eventually("the second burst is synchronized") { disk.synchronized.count == 4 }
         #expect(disk.synchronized[2].byteCount == all)
-        // Without new records the thread doesn't wait or synchronize again. If it did, it would do
-        // so at once, so a short pause suffices to notice it.
+        // Without new records the thread doesn't wait or synchronize again. A wrong wait or
+        // synchronization would begin at once, so the test notices it after a short pause.
         usleep(50_000)
         #expect(disk.rests.count == 2)
         #expect(disk.synchronized.count == 4)
@@ -93,7 +93,7 @@ private final class Disk: Sendable {
         #expect(disk.rests.allSatisfy { $0 > .zero && $0 < .seconds(1) }, "\(disk.rests)")
     }
 
-    // Prints how much time the record of a look-up takes. No limit is tested.
+    // Prints how much time it takes to record a request. The time is not compared with a limit.
     @Test func `an audit of 5000 requests verifies, and the time per record is printed`() throws {
         let sample = try AuditSample()
         let trail = try sample.trail()

@@ -82,7 +82,7 @@ private let own = AccessGroups(["default"])
         #expect(try sample.records().map(\.number) == Array(1...9))
     }
 
-    @Test func `an audit whose anchor is too long is replaced by a new audit, which continues`()
+    @Test func `if the anchor is too long, a new audit begins, and the next start continues it`()
         throws
     {
         let sample = try AuditSample()

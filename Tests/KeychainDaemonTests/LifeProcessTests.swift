@@ -119,7 +119,8 @@ private final class Home {
         #expect(Files.status(ofLink: home.socket) == nil)
     }
 
-    @Test func `programs don't open their default keychain if the killed service kept another`()
+    @Test
+    func `programs don't open their default keychain if the killed service served another one`()
         throws
     {
         let home = try Home()
@@ -143,7 +144,7 @@ private final class Home {
         let home = try Home()
         try Self.killed(home)
         #expect(SocketNote(leftWith: home.socket) != nil)
-        // A service manager replaces the socket, and its service hasn't started yet.
+        // The socket is replaced by that of a service manager whose service hasn't started yet.
         let manager = try #require(Sockets.make())
         Files.remove(home.socket)
         try #require(Sockets.bind(manager, to: home.socket))
@@ -153,7 +154,7 @@ private final class Home {
     }
 
     @Test
-    func `a socket with a locked note isn't stale, and a service waits while a program checks it`()
+    func `a socket isn't stale if its lock is held, and a service waits for a program's check`()
         throws
     {
         let home = try Home()
@@ -163,7 +164,8 @@ private final class Home {
         try #require(Files.lock(starting))
         #expect(SocketNote(leftWith: home.socket) == nil)
         starting.close()
-        // A program that checks the socket holds a shared lock on the note for a short time.
+        // A program that checks whether the socket is stale holds a shared lock on the lock file
+        // for a short time.
         let looking = try #require(Files.open(path, O_RDONLY))
         try #require(Files.lock(looking.number, LOCK_SH | LOCK_NB))
         #expect(SocketNote(leftWith: home.socket) != nil)

@@ -24,8 +24,8 @@ import Testing
 
         init(_ mode: Mode) throws {
             folder = try TemporaryFolder()
-            // This test program stands for keychainctl. The copies of the peer are programs that
-            // the registry doesn't contain.
+            // This test program stands for keychainctl. The copies of `service-peer` are programs
+            // that the registry doesn't contain.
             try TestService.entitle("default", "*", in: folder)
             service = mode == .service ? try TestService(folder: folder) : nil
         }

@@ -67,7 +67,8 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct RegistryTests {
-    @Test func `while the registry can't be listed, only programs with a known entry have access`()
+    @Test
+    func `while the registry can't be listed, only programs in the entries read last have access`()
         throws
     {
         let place = try Place()
@@ -96,7 +97,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(registry.revision() == revision + 2)
     }
 
-    /// The names of the registry's own files have the same ending.
+    /// The names of the registry's entries also end in .json.
     @Test func `an unchanged list of entitlements whose name ends in .json is read once`() throws {
         let place = try Place()
         _ = try place.folder.put(entitlements("<string>b</string>"), "list.json")
@@ -238,7 +239,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 
     // Reason: a user who could write the entry could give any program any entitlement.
     @Test(arguments: [0o666, 0o620, 0o602, 0o777])
-    func `an entry that others can write is refused`(_ mode: Int) throws {
+    func `an entry that other users can write is refused`(_ mode: Int) throws {
         let place = try Place()
         try place.entry(plainEntry)
         try #require(Files.setMode(place.registry.folder + "/entry.json", mode_t(mode)))
@@ -247,7 +248,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().groups == granted)
     }
 
-    @Test func `a registry folder that others can write is refused`() throws {
+    @Test func `a registry folder that other users can write is refused`() throws {
         let place = try Place()
         try place.entry(plainEntry)
         try #require(Files.setMode(place.registry.folder, 0o770))
@@ -257,7 +258,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
     }
 
     @Test
-    func `entitlements that others can write are refused, even if they were read before`()
+    func `entitlements that other users can write are refused, even if they were read before`()
         throws
     {
         let place = try Place()
@@ -270,7 +271,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: [(geteuid(), true), (0, true), (geteuid() &+ 4711, false)])
-    func `a registry file that belongs to neither the user nor root is refused`(
+    func `a registry file that belongs to neither the service's user nor root is refused`(
         _ owner: uid_t, _ isBelieved: Bool
     ) throws {
         let identity = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1)
@@ -357,7 +358,8 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let place = try folder.makeFolder("bin")
         let path = try folder.put("p", "bin/program")
         let program = try #require(Executable(at: path))
-        // A symbolic link to itself replaces the folder. The error is then ELOOP instead of ENOENT.
+        // A symbolic link to itself replaces the folder. Examining a file in it then fails with
+        // ELOOP instead of ENOENT.
         try FileManager.default.removeItem(atPath: place)
         try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: "bin")
         let failure = #expect(throws: KeychainFailure.self) {

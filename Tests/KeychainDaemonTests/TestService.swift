@@ -177,14 +177,15 @@ extension Sockets {
     }
 }
 
-/// Starts a peer in a separate process.
+/// Starts the test program `service-peer`, or the program at `path`, in a separate process.
 func peer(_ arguments: String..., as path: String? = nil, input: Pipe? = nil) throws -> TestProgram
 {
     let program = try path ?? #require(TestProgram.path(of: "service-peer"))
     return try TestProgram(path: program, arguments, environment: [:], input: input)
 }
 
-/// A hard link to the peer under another name. To the service it is another program.
+/// A hard link to the test program `service-peer`, with another name. To the service, the link is
+/// another program.
 final class PeerCopy {
     let path: String
 
@@ -199,12 +200,12 @@ final class PeerCopy {
         try? FileManager.default.removeItem(atPath: path + ".entitlements")
     }
 
-    /// Adds an entry for this program to a registry.
+    /// Adds an entry for this link to a registry.
     func entitle(_ groups: String..., in folder: TemporaryFolder) throws {
         try TestService.entitle(.executable(path), groups, in: folder)
     }
 
-    /// Writes an entitlements file beside this program. The file applies in embedded mode.
+    /// Writes an entitlements file beside this link. The file applies in embedded mode.
     func entitle(_ groups: String...) throws {
         let list = entitlements(groups.map { "<string>\($0)</string>" }.joined())
         try Data(list.utf8).write(to: URL(filePath: path + ".entitlements"))

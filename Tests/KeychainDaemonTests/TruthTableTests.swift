@@ -14,7 +14,8 @@ import Testing
 
 private let isRoot = geteuid() == 0
 
-/// User ids that no user of a machine has. The last id is in the range of systemd's dynamic users.
+/// User ids that usually no user of a machine has. The last id is in the range of systemd's dynamic
+/// users.
 private enum Users {
     static let service: uid_t = 60_009
     static let named: uid_t = 60_001
@@ -228,7 +229,7 @@ private struct Row {
         let registry = ProgramRegistry(folder: folder.path + "/programs", kind: .system)
         #expect(registry.problems().count == 1)
         #expect(registry.problems().first?.contains("names an executable, but the") == true)
-        // Such an entry gives no caller any rights.
+        // An entry about an executable gives no caller any rights.
         guard case .refused = registry.answer(about: .user(geteuid())) else {
             Issue.record("not refused")
             return
@@ -369,7 +370,7 @@ private struct Row {
             #expect(try raw.isClosed())
             #expect(try service.client().welcome().entitlements.accessGroups.names == groups)
         }
-        // Only the entitlements file is rewritten. The entry stays.
+        // This step rewrites only the entitlements file. The registry entry stays.
         let raw = try RawClient(service.configuration.socket)
         try raw.greet()
         let entry = try #require(
@@ -385,7 +386,7 @@ private struct Row {
             try RegistryFolder(path: folder.path + "/programs")
                 .remove(.executable(try thisExecutable())) == 1)
         #expect(try removed.isClosed())
-        // Other connections aren't affected.
+        // The rights of the dedicated socket haven't changed, so its connection stays open.
         #expect(try boxed.ask(2, HasPasscode()).kind == .answer)
     }
 }

@@ -91,8 +91,8 @@ import Testing
             #expect(unit.contains("ProtectSystem=strict") && unit.contains("ProtectHome=yes"))
             return
         }
-        // The service needs what remains exposed: the TPM's device, and /proc, which shows a
-        // client's unit.
+        // The rest of the exposure is what the service needs: the TPM's device, and /proc, which
+        // shows the systemd unit of a client.
         let overall = try #require(
             try Self.analyzed("security", "--offline=yes", "--no-pager", path)
                 .first { $0.contains("Overall exposure level") })
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: ["system/keychaind.socket", "user/keychaind.socket"])
-    func `systemd removes the socket when it stops listening`(_ name: String) throws {
+    func `systemd removes the socket's file when it stops the socket unit`(_ name: String) throws {
         #expect(try Self.lines(name).contains("RemoveOnStop=yes"))
     }
 
@@ -116,7 +116,8 @@ import Testing
         ] {
             #expect(unit.contains(line), "\(line)")
         }
-        // The variable names the socket, so the process fails if no service answers there.
+        // The variable names the service's socket, so the relay fails if no service answers there,
+        // instead of opening the keychain itself.
         #expect(unit.contains("Environment=KEYCHAIN_SERVICE=%t/keychain/socket"))
         #expect(
             try Self.lines("user/keychaind.socket").contains("ListenStream=%t/keychain/socket"))

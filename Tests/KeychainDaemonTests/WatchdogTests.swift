@@ -27,7 +27,7 @@ import Testing
             gate.wait()
         }
         begun.wait()
-        // Repeated requests lead to one notification, once the worker continues.
+        // These calls of `ask` lead to one notification, after the worker continues.
         for _ in 0..<100 { watchdog.ask() }
         #expect(notifications.withLock { $0 } == 1)
         gate.signal()

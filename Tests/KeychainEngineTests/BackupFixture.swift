@@ -40,7 +40,7 @@ final class TestBackup {
             to: AgeWriter([try #require(identity.recipient)], to: handle.fileDescriptor))
     }
 
-    /// Replaces the file's lines, as anyone who knows the recipient can.
+    /// Replaces the backup by one with these lines, as anyone who knows the recipient can.
     func write(_ lines: [String]) throws {
         try handle.truncate(atOffset: 0)
         try handle.seek(toOffset: 0)

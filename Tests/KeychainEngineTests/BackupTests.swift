@@ -184,7 +184,8 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `a deleted item isn't reported as kept if the backup has a synchronizable namesake`()
+    @Test
+    func `a local item is reported as deleted even if the backup has a synchronizable namesake`()
         throws
     {
         let (one, other) = (try fixture.keychain(), try fixture.keychain())
@@ -262,7 +263,7 @@ import Testing
     }
 
     /// Cases 359 and 361 in Documentation/Cases.md.
-    @Test func `a backup leaves out and lists items bound to a passcode, hardware or the system`()
+    @Test func `a backup leaves out and lists items bound to a passcode, hardware or one system`()
         throws
     {
         let keychain = try fixture.keychain()

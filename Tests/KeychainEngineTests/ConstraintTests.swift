@@ -201,14 +201,14 @@ import Testing
             Authenticate(passcode: SecretBytes(copying: Array("new".utf8))))
         #expect(try read(keychain, "a", grant: second) == [Self.secret])
         try keychain.engine.removePasscode(passcode("new"))
-        // The item is kept. Its condition can't be met until a passcode is set again.
+        // Item a is kept. Its secret requires presence, which can't be proved without a passcode.
         #expect(status { _ = try read(keychain, "a", grant: second) } == .authenticationNeeded)
         try keychain.engine.setPasscode(passcode("1234"))
         #expect(status { _ = try read(keychain, "a", grant: second) } == .authenticationNeeded)
         #expect(try read(keychain, "a", grant: grant(keychain)) == [Self.secret])
     }
 
-    @Test func `a grant ends when another process changes the passcode`() throws {
+    @Test func `a grant ends when the passcode is changed through another engine`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         let old = try grant(keychain)

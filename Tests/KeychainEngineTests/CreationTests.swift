@@ -82,8 +82,8 @@ import Testing
     ) throws {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
-        // A killed process of an earlier version of this software left this state: the database
-        // exists, but the copy of the keybag doesn't.
+        // An earlier version of this software left this state when its process was killed: the
+        // database exists, but the copy of the keybag doesn't.
         let folder = StoreFolder(path: keychain.directory)
         try FileManager.default.removeItem(atPath: folder.path(of: .keybag))
         let whole = try Data(contentsOf: URL(filePath: folder.path(of: .database)))
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test
-    func `if a reader keeps a passcode change from emptying the log, the next opening empties it`()
+    func `if a reader keeps a passcode change from emptying the WAL, the next opening empties it`()
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -142,7 +142,7 @@ import Testing
                 ItemQuery(itemClass: .genericPassword), visibleTo: keychain.caller,
                 includesSecret: false, limit: nil
             ) { _, _ throws(KeychainFailure) in
-                // Here a read transaction is open.
+                // While `visit` calls this closure, its read transaction is open.
                 visitCount += 1
                 try other.changePasscode(from: passcode("1234"), to: passcode("5678"))
                 return false
@@ -162,7 +162,7 @@ import Testing
 
     /// A damaged byte can make the keybag look like a keybag of a later version.
     @Test
-    func `opening uses the copy if the keybag's version is unknown, and fails if both are unknown`()
+    func `opening uses the keybag's copy if the version is unknown, or fails if both versions are`()
         throws
     {
         let keychain = try TemporaryKeychain()

@@ -106,8 +106,9 @@ import Testing
             keychain.engine.secretAtOnce(request, as: keychain.caller)?.data == Data("secret".utf8))
         let other = AccessGroups(["other"])
         #expect(keychain.engine.secretAtOnce(request, as: other) == nil)
-        // A process that recovers the log after a crash holds these locks. They belong to an open
-        // file description, so they conflict even with other locks of this process.
+        // The next lines set the locks that a process holds while it recovers the write-ahead log
+        // after a crash. The locks belong to an open file description, so they conflict even with
+        // other locks of this process.
         let memory = unsafe open(keychain.directory + "/keychain.db-shm", O_RDWR | O_CLOEXEC)
         try #require(memory >= 0)
         var lock = flock()
@@ -147,7 +148,7 @@ import Testing
         // 1000 items of another group have the same server and account as the item of G1. The index
         // orders all of them by a keyed hash of the rest of their primary keys, so their order is
         // random, and an immediate look-up reads only the first 16. The item of G1 is among these
-        // with a probability of 1 in 60. With another port, it is in another place.
+        // with a probability of 1 in 60. With another port, the item of G1 is at another position.
         var attributes: [Attribute: AttributeValue] = [
             .server: .string("server"), .account: .string("account"),
         ]

@@ -212,7 +212,8 @@ import Testing
         for size in [0, 65, 1_000] {
             #expect(status { try add(keychain, under: Data(count: size)) } == .param)
         }
-        // Without the constraint, the identifier isn't stored, so its size doesn't matter.
+        // For an item without the constraint `biometryCurrentSet`, the identifier isn't stored, so
+        // its size doesn't matter.
         try add(keychain, [], under: Data())
         #expect(
             status {

@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test
-    func `before the first unlock, always-available items can be changed, not added or deleted`()
+    func `before the first unlock, always-available items can be changed but not added or deleted`()
         throws
     {
         let keychain = try keychain()

@@ -92,7 +92,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `a row that is set aside leaves nothing in the index of attributes`() throws {
+    @Test func `a row that is set aside leaves no entry in the table of terms`() throws {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b"] {
             _ = try keychain.engine.perform(AddItem(item(account, .always)), as: keychain.caller)
@@ -101,7 +101,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         try forge(keychain) { bytes in
             let place = try placeOfMetadata(of: "a", in: keychain, bytes)
             let count = Int(bytes[place + 6]) << 8 | Int(bytes[place + 7])
-            // The labels of further attributes follow the metadata.
+            // The row's terms follow the metadata.
             bytes[place + count] ^= 1
         }
         try keychain.reopen()

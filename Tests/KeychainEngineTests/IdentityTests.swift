@@ -156,7 +156,8 @@ import Testing
         #expect(try itemCount(engine) == 2)
     }
 
-    @Test func `an identity is refused if another key's certificate has the same serial number`()
+    @Test
+    func `an identity is refused if another key's certificate has its issuer and serial number`()
         throws
     {
         let engine = try engine()
@@ -169,7 +170,8 @@ import Testing
         #expect(try itemCount(engine) == 1)
     }
 
-    /// Makes a write fail at each statement and before the commit, and expects no change.
+    /// Makes a write fail at each of its steps in turn, and expects that nothing has changed. Then
+    /// lets the write succeed.
     private func expectAllOrNothing(
         _ engine: KeychainEngine, _ body: () throws -> Void
     ) throws {

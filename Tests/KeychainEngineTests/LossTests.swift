@@ -32,7 +32,8 @@ import Testing
     private func change(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int
     ) throws {
-        // `forge` renews the tags of the pages, because a page with a wrong tag isn't written to.
+        // `forge` renews the tags of the pages, because the engine writes no page that it read with
+        // a wrong tag.
         try forge(keychain) { bytes in
             let found = try #require(Data(bytes).firstRange(of: Data(magic.utf8)))
             bytes[found.lowerBound + offset] ^= 0x5A
@@ -58,8 +59,8 @@ import Testing
     @Test func `if the name of a lost item is known, searches for other names aren't affected`()
         throws
     {
-        // The damage is in the secret, so the attributes are authentic, and with them the row's
-        // labels in the blind index.
+        // Only the secret is damaged. The attributes can still be authenticated, and so can the
+        // row's labels in the blind index, which are computed from the attributes.
         let keychain = try damagedKeychain("KCS2", 60)
         let report = try recover(keychain)
         #expect(report.isVerified && !report.isComplete && !report.hasUnknownLoss)

@@ -83,8 +83,8 @@ import Testing
             #expect(refusal?.reason.contains("3 device-only items") == true)
             #expect(refusal?.reason.contains("recovery code") == true)
         }
-        // Unreadable items are told apart from absent items and aren't overwritten. Items of the
-        // other classes can be added.
+        // Unreadable items are told apart from absent items and aren't overwritten. Items that
+        // aren't this-device-only can be added.
         #expect(failure { _ = try secrets(moved, "absent") }?.status == .itemNotFound)
         #expect(failure { try add("aku", .whenUnlocked, to: moved) }?.status == .duplicateItem)
         #expect(
@@ -102,9 +102,7 @@ import Testing
         back.close()
     }
 
-    @Test func `on another machine the passcode can't be removed, and no item is set aside`()
-        throws
-    {
+    @Test func `on another machine removing the passcode fails and sets no item aside`() throws {
         let keychain = try filled()
         try keychain.engine.setPasscode(passcode("1234"))
         try add("akpu", .whenPasscodeSetThisDeviceOnly, to: keychain.engine)
@@ -170,7 +168,7 @@ import Testing
     }
 
     @Test
-    func `a recovery code opens this-device-only items on another machine without the passcode`()
+    func `without the passcode, a recovery code opens this-device-only items on another machine`()
         throws
     {
         let keychain = try filled()
@@ -183,7 +181,7 @@ import Testing
         #expect(try keychain.engine.status().hasRecoveryCode)
         try add("akpu", .whenPasscodeSetThisDeviceOnly, to: keychain.engine)
         let all = Set(Self.moving + Self.staying + ["akpu"])
-        // The code opens everything, without the machine's identity.
+        // The code opens everything, although the machine "there" has another identity.
         let opened = try engine(keychain, on: "there")
         try opened.perform(UnlockWith(.recoveryCode(code)), as: keychain.caller)
         #expect(Set(try secrets(opened)) == all)
@@ -321,7 +319,7 @@ import Testing
         #expect(Set(try secrets(open)) == Set(Self.moving + Self.staying))
         let slots = try open.perform(ListSlots(), as: keychain.caller)
         #expect(slots.map(\.kind) == [.machineIdentity, .credential])
-        // No user can be asked for a credential.
+        // Such a keychain has no passcode that a user could be asked for.
         #expect(try !open.perform(HasPasscode(), as: keychain.caller))
         #expect(
             failure {

@@ -22,7 +22,7 @@ import Testing
         ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
     }
 
-    /// The steps of the writes that `body` makes.
+    /// The moments at which the writes of `body` call the probe, in order.
     private func moments(_ body: () throws -> Void) rethrows -> [WriteProbe.Moment] {
         let seen = Moments()
         let probe = WriteProbe { moment in
@@ -70,7 +70,7 @@ import Testing
     @Test func `a test's probe is called at each step of a write to a keychain in memory`() throws {
         let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         let addition = try moments { _ = try engine.perform(AddItem(newItem("a")), as: caller) }
-        // The steps write the row, its terms (one for each attribute) and the header.
+        // The steps between `began` and `changed` write the row, its terms and the header.
         #expect(addition.first == .began)
         #expect(addition.suffix(2) == [.changed, .committed])
         #expect(addition.dropFirst().dropLast(2).count >= 2)
@@ -95,8 +95,8 @@ import Testing
         let stop = KeychainFailure(.ioError, "Stopped.")
         var step = 0
         var isDone = false
-        // An addition has fewer than 100 steps. If a failed write had an effect, all later writes
-        // would fail, so the number of attempts is limited.
+        // An addition has fewer than 100 moments before its commit. The limit ends the loop if no
+        // attempt ever succeeds.
         while !isDone, step < 100 {
             let left = Moments()
             let probe = WriteProbe { [step] moment in
@@ -117,8 +117,8 @@ import Testing
             }
         }
         try #require(isDone)
-        // The write failed in at least four ways: at the beginning, after the row, after the header
-        // and before the commit.
+        // Attempts were aborted at four or more moments: at the beginning, after the row, after the
+        // header and before the commit.
         #expect(step >= 4)
         #expect(try engine.check().itemCount == 2)
     }

@@ -41,9 +41,10 @@ import Testing
         kept += [guarded.indexKey, guarded.integrityKey].map { key in
             Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
         }
-        // A lock keeps the index key, the integrity key, and two keys for each of the two classes
-        // that are available after the first unlock. It erases the row key, and two keys for each
-        // of the three classes that are available only while unlocked.
+        // A lock keeps the index key, the integrity key, and the class key and metadata key of each
+        // of the two classes that are available after the first unlock. It erases the row key, and
+        // the class key and metadata key of each of the three classes that are available only while
+        // unlocked.
         try #require(kept.count == 2 * 2 + 2 && forgotten.count == 2 * 3 + 1)
         return (kept, forgotten)
     }
@@ -53,7 +54,8 @@ import Testing
             ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")))
     }
 
-    /// Loads an item's secret three times and releases it, and changes the item's label.
+    /// Loads an item's secret three times, releases it each time, and changes the item's label.
+    /// Before that, adds the item if `adding` is true.
     private func useSecret(_ keychain: TemporaryKeychain, adding: Bool = false) throws {
         if adding {
             _ = try keychain.engine.perform(
@@ -73,7 +75,10 @@ import Testing
         )
     }
 
-    @Test func `after a lock no when-unlocked class key and no row key is left in memory`() throws {
+    @Test
+    func `after a lock no key of the when-unlocked classes is left in memory, and no row key`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         _ = try keychain.engine.perform(
@@ -132,7 +137,8 @@ import Testing
         print("memory after the release: \(all.count) keys are erased")
     }
 
-    @Test func `no hash state that can replace the index or integrity key is left in memory`()
+    @Test
+    func `no hash state that can replace the index or integrity key in HMAC is left in memory`()
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -145,7 +151,7 @@ import Testing
                 for (index, byte) in key.plainBytes.enumerated() { block[index] ^= byte }
                 let needle = Needle(masked: HashState.behind(block, mask: Needle.mask))
                 #expect(try needle.occurrenceCount() == 0)
-                // While a hash has such a state, the search finds the state.
+                // While `hash` has the state after the padded key, the search finds this state.
                 var hash = SHA256()
                 hash.update(data: block)
                 let count = try needle.occurrenceCount()
@@ -177,7 +183,8 @@ import Testing
         withExtendedLifetime(key) {}
     }
 
-    /// This test runs in a separate process, because searches of other tests would throw too.
+    /// This test runs in a separate process, because its unreadable page would make the searches of
+    /// other tests throw too.
     @Test func `the memory search throws if memory that is mapped as readable can't be read`() async
     {
         await #expect(processExitsWith: .success) {

@@ -83,7 +83,7 @@ import Testing
         _ = try engine.perform(AddItems([password("a"), password("b")]), as: mail)
         try engine.perform(PutItem(password("c"), orChange: passwords, ItemChanges()), as: mail)
         _ = try engine.perform(AddItem(password("n")), as: notes)
-        // A put that changes an existing item doesn't change its owner.
+        // A put that changes an existing item doesn't change the item's owner.
         try engine.perform(
             PutItem(
                 password("n"),
@@ -109,7 +109,7 @@ import Testing
             try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: entitled) == 3)
     }
 
-    @Test func `items can't be deleted by class while the owner of a locked item is unknown`()
+    @Test func `without entitlements, a locked item of unknown owner prevents deleting by class`()
         throws
     {
         let engine = try engine()
@@ -174,7 +174,8 @@ import Testing
                 == .itemNotFound)
         #expect(try engine.perform(UpdateIdentities(query, changes), as: notes) == 1)
         #expect(try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: notes) == 1)
-        // The key stays, because the other program's certificate needs it.
+        // The key was not deleted with the identity of `notes`, because the certificate of `mail`
+        // has the same key. So there is still one identity.
         #expect(
             try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: entitled) == 1)
         #expect(try engine.check().itemCount == 0)

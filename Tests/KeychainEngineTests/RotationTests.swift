@@ -130,7 +130,7 @@ import Testing
         try keychain.engine.unlock(passcode: passcode("1"))
     }
 
-    @Test func `without the new passcode another process becomes locked, and its error says why`()
+    @Test func `setting a passcode locks the keychain for other processes, and the error says why`()
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -263,7 +263,9 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `a recovery of a rotated keychain keeps its database number`() throws {
+    @Test func `a recovery of a rotated keychain keeps the number in the database's file name`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         try keychain.engine.rotate()
@@ -275,7 +277,10 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `a backup copied over a later keychain is refused, and no file is changed`() throws {
+    @Test
+    func `after a rotation, an older copy put over the files is refused, and no file is changed`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         keychain.engine.close()
@@ -307,7 +312,7 @@ import Testing
                 _ = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
             } == .notAvailable)
         #expect(try contents() == before)
-        // With the later files removed, the backup opens.
+        // Without the later database and the later anchor, the older copy opens.
         try files.removeItem(atPath: keychain.directory + "/keychain-1.db")
         try files.removeItem(atPath: keychain.directory + "/anchor")
         try keychain.reopen()

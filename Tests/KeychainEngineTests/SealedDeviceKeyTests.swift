@@ -61,7 +61,7 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `sealing removes the key from the file, and unsealing writes a new one`() throws {
+    @Test func `sealing removes the key from the file, and unsealing writes a new key`() throws {
         let hardware = SoftwareChip()
         let keychain = try TemporaryKeychain(options: options(hardware))
         let plain = try contents(keychain)

@@ -104,7 +104,8 @@ import Testing
     /// - Returns: The number of secrets.
     private func flipContents(_ keychain: TemporaryKeychain) throws -> Int {
         var count = 0
-        // `forge` renews the tags of the pages, because a page with a wrong tag isn't written to.
+        // `forge` renews the tags of the pages, because the engine doesn't write to a page whose
+        // tag is wrong.
         try forge(keychain) { bytes in
             let whole = Data(bytes)
             var start = whole.startIndex
@@ -134,8 +135,8 @@ import Testing
         #expect(
             try keychain.engine.restoreSetAside(aside).allSatisfy { $0.outcome == .locked })
         try keychain.engine.unlock(passcode: passcode("1234"))
-        // Rows whose bytes differ from the bytes that were set aside are restored only by their
-        // references.
+        // Rows whose bytes differ from the bytes that were set aside are restored only if their
+        // references are given.
         let rows = Set(try keychain.engine.setAsideRows().map(\.row.reference))
         let outcomes = try keychain.engine.restoreSetAside(rows).map(\.outcome)
         #expect(outcomes == items.map { _ in .restored })

@@ -79,7 +79,7 @@ import Testing
             }
         }
 
-        /// Each version as "number secret". The most recently replaced version comes first.
+        /// Each version as "number secret". The latest version comes first.
         func versions(_ account: String? = nil, as caller: AccessGroups? = nil) throws -> [String] {
             let query = account.map { self.query($0) } ?? ItemQuery(itemClass: .genericPassword)
             do throws(KeychainFailure) {
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test
-    func `a replaced or deleted item is kept as a version on request, and isn't found as an item`()
+    func `a change or deletion that asks for it keeps a version, which no item search finds`()
         throws
     {
         try test.add("a", "1")
@@ -144,7 +144,7 @@ import Testing
         #expect(try test.engine.check().isSound)
     }
 
-    @Test func `a put keeps the version it replaces`() throws {
+    @Test func `a request that adds or replaces an item keeps the replaced version`() throws {
         let item = NewItem(
             itemClass: .genericPassword, attributes: genericPassword("a"), accessGroup: "G1",
             data: Data("1".utf8))
@@ -246,7 +246,7 @@ import Testing
         #expect(try test.engine.perform(SetHistory()) == .standard)
     }
 
-    @Test func `keeping versions can be turned on for the changes of every program`() throws {
+    @Test func `a setting keeps versions for all changes, even if they don't ask for it`() throws {
         try test.engine.perform(SetHistory(HistoryPolicy(count: 9, days: 9, isForAll: true)))
         try test.add("a", "1")
         try test.change("a", to: "2", keeps: false)
@@ -287,7 +287,7 @@ import Testing
         #expect(try test.versions() == ["1 1"])
     }
 
-    @Test func `locked versions can't be seen, restored or deleted`() throws {
+    @Test func `while locked, a keychain's versions can't be seen, restored or deleted`() throws {
         try test.engine.setPasscode(passcode("1"))
         try test.add("a", "1")
         try test.change("a", to: "2")
@@ -304,7 +304,8 @@ import Testing
         }
     }
 
-    @Test func `removing the passcode deletes versions of items that require it, and keeps others`()
+    @Test
+    func `removing the passcode deletes versions of items that require a passcode, and no others`()
         throws
     {
         try test.add("open", "1")
@@ -336,7 +337,7 @@ import Testing
         let found = try test.engine.perform(
             FindVersions(query, includesData: true), as: test.caller)
         #expect(found.map(\.item.data) == [Data("1".utf8)])
-        // Restoring a version replaces the current item, and this change requires authentication.
+        // Restoring a version changes the current item, which requires the item's authentication.
         #expect(status { try test.restore("a", 1) } == .authenticationNeeded)
         _ = try test.engine.perform(RestoreVersion(query, number: 1), as: test.caller)
         let item = try test.engine.perform(
@@ -344,7 +345,7 @@ import Testing
         #expect(item.map(\.data) == [Data("1".utf8)])
     }
 
-    @Test func `a version is restored over an item with a password only with that password`()
+    @Test func `restoring a version over an item with a password requires that password`()
         throws
     {
         func authorized(_ password: String?) -> ItemQuery {

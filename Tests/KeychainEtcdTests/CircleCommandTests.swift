@@ -11,8 +11,8 @@ import Testing
 
 extension `With etcd` {
     /// Runs `sync join --paste` on one machine and `sync approve --paste` on another. `altered`
-    /// changes each code before it is pasted. The result has what `sync approve` wrote, and whether
-    /// `sync join` succeeded.
+    /// changes each code before it is pasted. The result is the outcome of `sync approve`, and
+    /// whether `sync join` succeeded.
     private static func paste(
         _ joiner: CircleMachine, _ member: CircleMachine, _ altered: (String) -> String = { $0 }
     ) throws -> (approval: CircleMachine.Outcome, isJoined: Bool) {
@@ -61,7 +61,8 @@ extension `With etcd` {
                 #expect(pasted.isJoined)
                 #expect(try two.values() == ["a": "1"])
 
-                // The holder of the recovery code needs no other machine. Another code is refused.
+                // With the circle's recovery code, a machine joins without another machine. Any
+                // other recovery code is refused.
                 let other = RecoveryCode.random().words.joined(separator: " ")
                 let refused = try three.run(
                     ["sync", "join", "--recovery-code-fd", "0"], input: other)
@@ -96,7 +97,8 @@ extension `With etcd` {
                         .hasPrefix("state:  removed from the circle. "))
                 #expect(try two.values() == ["a": "1"])
 
-                // A machine that leaves first sends its waiting changes. It keeps its items.
+                // A machine that leaves first sends its waiting changes. The machine keeps its
+                // items.
                 #expect(try three.set("c", "3").isDone)
                 let left = try three.require(["sync", "leave"])
                 #expect(left.text == "This machine has left the circle. The items stay.\n")
@@ -105,7 +107,7 @@ extension `With etcd` {
                 #expect(try one.status().machines.map(\.name) == ["one"])
                 #expect(try one.values() == all)
                 #expect(try three.values() == all)
-                // It can come back.
+                // The machine that left can join again.
                 let again = try three.require(
                     ["sync", "join", "--recovery-code-fd", "0"], input: words.text)
                 #expect(again.text == "Joined the circle \(circle), of 2 machines.\n")

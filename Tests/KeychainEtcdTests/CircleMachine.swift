@@ -20,7 +20,7 @@ final class CircleMachine {
     private(set) var relay: TestProgram?
 
     struct Outcome {
-        /// The exit status, or the negative number of the signal.
+        /// The exit status, or the negative number of the signal that ended the command.
         let status: Int32
         let output: Data
         /// The text that the command wrote to its standard error.
@@ -84,9 +84,9 @@ final class CircleMachine {
     /// Writes the machine's settings for synchronization, and the file with the user's password.
     ///
     /// - Parameters:
-    ///   - user: The user of etcd, with the prefix of the circle's keys.
-    ///   - authority: The file with the certificate of the authority that the machine trusts. `nil`
-    ///     for the authority that signed the nodes' certificates.
+    ///   - user: The user of etcd. Its `prefix` is that of the circle's keys in etcd.
+    ///   - authority: The file with the certificate of the certificate authority that the machine
+    ///     trusts. `nil` for the certificate authority that signed the nodes' certificates.
     /// - Throws: An error if the files can't be written.
     func configure(_ user: EtcdCluster.User, authority: String? = nil) throws {
         let settings = home.appending(path: "config/keychain")
@@ -112,8 +112,8 @@ final class CircleMachine {
     ///
     /// - Parameter clock: The offset of the service's clock from the right time, such as `-1000d`.
     ///   `nil` for the right time.
-    /// - Throws: ``Failure`` if it doesn't answer; ``MissingProgram`` if its clock is to be wrong
-    ///   and libfaketime isn't installed.
+    /// - Throws: ``Failure`` if the service doesn't answer; ``MissingProgram`` if its clock is to
+    ///   be wrong and libfaketime isn't installed.
     func startService(clock: String? = nil) async throws {
         try host.start(clock: clock)
         try await wait(for: "an answer of the service") { try run(["status"]).isDone }
@@ -125,8 +125,8 @@ final class CircleMachine {
     func fillDisk() throws { try host.order("fill") }
     func clearDisk() throws { try host.order("clear") }
 
-    /// Starts a relay of this machine. All of its relays write to the same log. The clock is as for
-    /// ``startService(clock:)``.
+    /// Starts a relay of this machine. All relays of a machine write to the same log. `clock` has
+    /// the same meaning as for ``startService(clock:)``.
     func newRelay(clock: String? = nil) throws -> TestProgram {
         // ``ServiceHost`` explains why `env` is run twice.
         let wrong = try clock.map { clock in
@@ -176,8 +176,8 @@ final class CircleMachine {
             variables: ["keychainctl": try Self.path("keychainctl")])
     }
 
-    /// Runs `keychainctl` on a terminal, and types a line once the terminal shows a text. The output
-    /// is what the terminal has shown.
+    /// Runs `keychainctl` on a terminal, and types a line once the terminal shows a text. The
+    /// output is what the terminal has shown.
     func run(_ arguments: [String], typing line: String, at prompt: String) throws -> Outcome {
         let script = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "at_terminal.py")
@@ -187,7 +187,8 @@ final class CircleMachine {
             input: line + "\n")
     }
 
-    /// Starts `keychainctl`, for a test that writes its input while it runs.
+    /// Starts `keychainctl` without waiting for its end, so that a test can write to the input of
+    /// the running program.
     func start(_ arguments: [String], input: Pipe) throws -> TestProgram {
         try TestProgram(
             path: try Self.path("keychainctl"), arguments, environment: environment, input: input)
@@ -356,7 +357,8 @@ struct CircleReport: Decodable {
         let withheld: Int
     }
 
-    /// The number of marked items that stay on their machine for one reason.
+    /// The number of items that are marked for synchronization, but stay on their machine for one
+    /// and the same reason.
     struct Staying: Decodable {
         let reason: String
         let items: Int

@@ -1,4 +1,5 @@
-// CircleModelTests: which outcomes the model of a circle allows.
+// CircleModelTests: tests `CircleModel`, which determines the values that items may have after
+// synchronization.
 
 #if Synchronization
 
@@ -49,7 +50,7 @@ import Testing
                 .change(0, "2", had: nil), .change(1, "3", had: "2"),
             ], ["3"]
         ),
-        // Machine 1 has one of two deletions, and it isn't known which.
+        // Machine 1 has received one of the two deletions, and it isn't known which.
         (
             [
                 .change(0, "1", had: nil), .change(1, "2", had: "1"), .change(2, nil, had: "1"),

@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 extension `With etcd` {
-    /// With this seed, each of the ``kinds`` of failures occurs in the usual number of steps.
+    /// With this seed and the default number of steps, each of the ``kinds`` of failures occurs.
     private static let usualSeed: UInt64 = 12502
     private static let kinds: Set = [
         "node killed", "node suspended", "node cut off", "relay killed",
@@ -70,11 +70,11 @@ extension `With etcd` {
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
             #expect(reader.values["planted device"] == nil)
             #expect(reader.values["planted local"] == nil)
-            // The others joined with a token, so their names contain the start of an identifier.
+            // A machine that joins with a token is named `token` and the start of its identifier.
             let names = reader.machines.compactMap(\.name)
             #expect(names.count == machines.count && names.contains("one"), "\(names)")
         }
-        // This shows that the search works: the files contain the prefix of all keys.
+        // The files contain the prefix of all keys, and the search finds it, so the search works.
         #expect(try await cluster.filesContain(alice.prefix))
         #expect(try await cluster.filesContain("planted") == false)
         let tally = trial.tally

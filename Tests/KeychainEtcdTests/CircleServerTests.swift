@@ -68,7 +68,8 @@ extension `With etcd` {
         }
     }
 
-    @Test func `the status says that a cluster is full, and the relay continues once it has space`()
+    @Test
+    func `the status says that a cluster is full, and the relay continues after space is freed`()
         async throws
     {
         // A new database of etcd already uses a part of this quota.

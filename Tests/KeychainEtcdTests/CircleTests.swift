@@ -1,5 +1,5 @@
-// CircleTests: keychains of three machines, whose relays use etcd while its nodes are killed and
-// suspended.
+// CircleTests: keychains of three machines, whose relays use etcd while nodes of etcd are killed
+// and suspended.
 
 #if Synchronization
 
@@ -25,7 +25,9 @@ extension `With etcd` {
         for device in devices { #expect(try device.values() == values, "\(device.name)") }
     }
 
-    @Test func `three machines converge while nodes are killed and suspended`() async throws {
+    @Test func `three machines converge although nodes fail, and etcd stores no item in plaintext`()
+        async throws
+    {
         try await EtcdCluster.with(nodes: 3, users: [Self.alice]) { cluster in
             var devices: [Device] = []
             for number in 0..<3 {

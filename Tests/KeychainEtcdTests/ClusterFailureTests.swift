@@ -7,9 +7,9 @@ import KeychainEtcd
 import Testing
 
 extension `With etcd` {
-    /// Each writer appends to its own log, and remembers the revisions of the acknowledged writes.
-    /// A write that the killed leader didn't answer may or may not have been carried out: the
-    /// client has to find out.
+    /// Each of four writers adds keys below a prefix that only this writer uses, and remembers the
+    /// revisions of the acknowledged writes. A write that the leader didn't answer before it was
+    /// killed may or may not have been carried out: the client has to find out which is the case.
     @Test func `when the leader is killed, no acknowledged write is lost or carried out twice`()
         async throws
     {
@@ -23,14 +23,16 @@ extension `With etcd` {
                 for writer in 0..<4 {
                     let client = try EtcdClient(await cluster.configuration())
                     group.addTask {
-                        // A writer that fails ends the wait for progress, and thus the test.
+                        // If this writer fails, `progress` ends, so that the loop below doesn't
+                        // wait for a write that never comes.
                         defer { reporter.finish() }
                         var written: [EtcdKey: Int64] = [:]
                         for index in 0..<100 {
                             let key = EtcdKey("log/\(writer)/\(100 + index)")
                             let outcome = try await client.putIfAbsent(
                                 key, Self.bytes("\(writer) \(index)"))
-                            // Only an earlier attempt of this writer could have written the key.
+                            // If the key exists already, an earlier attempt at the same write made
+                            // it, because no other writer uses it: the client must report success.
                             #expect(outcome.succeeded, "\(writer) \(index)")
                             written[key] = outcome.revision
                             reporter.yield(index)
@@ -85,7 +87,7 @@ extension `With etcd` {
         }
     }
 
-    @Test func `a client authenticates anew at a node that was restarted`() async throws {
+    @Test func `a client authenticates again after its node was restarted`() async throws {
         try await EtcdCluster.with(nodes: 1, users: [Self.alice]) { cluster in
             let client = try EtcdClient(
                 await cluster.configuration(prefix: Self.alice.prefix, user: Self.alice))

@@ -70,7 +70,7 @@ import Testing
                 revision = page.revision
             } while previous != nil
             #expect(keys == (10..<22).map { EtcdKey("log/\($0)") })
-            // A watch returns all of them, too.
+            // A watch returns all of these large values, too.
             var count = 0
             for try await event in client.watch("log/", from: 1) {
                 guard case .put(let item) = event else { continue }

@@ -1,5 +1,5 @@
-// The JSON of etcd's gateway, answers that etcd can't have sent, the errors that explain refusals,
-// the checks of a configuration, and the pauses between attempts.
+// CodingTests: the JSON of etcd's gateway, answers that etcd can't have sent, the errors that
+// explain refusals, the checks of a configuration, and the pauses between attempts.
 
 #if Synchronization
 
@@ -87,7 +87,7 @@ import Testing
         arguments: [
             ([1, 2], [1, 3]), ([1, 255], [2]), ([255], [0]), ([], [0]), ([97, 47], [97, 48]),
         ] as [([UInt8], [UInt8])])
-    func `the end of a prefix's range is the first key behind it, or a zero byte if there is none`(
+    func `a prefix's range ends at the first key after the range, or at a zero byte if none exists`(
         _ prefix: [UInt8], _ end: [UInt8]
     ) {
         #expect(EtcdKey(prefix).end == EtcdKey(end))
@@ -97,7 +97,7 @@ import Testing
         "http://a:1", "a:1", "", "https://", "https://user@a:1", "https://user:secret@a:1",
         "https://a:1/path", "https://a:1?q", "https://a:1#f", "https://a b",
     ])
-    func `an endpoint that isn't a plain https URL is refused without repeating its password`(
+    func `the error for an endpoint that isn't a plain https URL doesn't show the URL's password`(
         _ endpoint: String
     ) {
         do {
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `an empty port means the same as none`() throws {
+    @Test func `an endpoint with an empty port means the same as one without a port`() throws {
         let configuration = try EtcdConfiguration(
             endpoints: ["https://a:/", "https://a:", "https://a/"], prefix: "p")
         #expect(configuration.nodes == ["https://a", "https://a", "https://a"])

@@ -24,7 +24,7 @@ final class HostileGateway: Sendable {
         var isHidden: @Sendable (String) -> Bool = { _ in false }
         /// Returns the value that the gateway shows for a key.
         var shown: @Sendable (String, [UInt8]) -> [UInt8] = { $1 }
-        /// Whether the gateway acknowledges writes and carries out none.
+        /// Whether the gateway acknowledges writes without carrying them out.
         var dropsWrites = false
         /// Whether the gateway lists keys in reverse order.
         var isReversed = false
@@ -43,7 +43,8 @@ final class HostileGateway: Sendable {
         try state.withLock { try body(&$0) }
     }
 
-    /// Gives another gateway the same keys. From then on, each of them stores its own changes.
+    /// Gives another gateway the same keys. From then on, each gateway stores only its own
+    /// changes.
     func copyKeys(to other: HostileGateway) {
         let (pairs, revision) = with { ($0.pairs, $0.revision) }
         other.with { ($0.pairs, $0.revision) = (pairs, revision) }
@@ -102,7 +103,8 @@ private struct Message {
 extension HostileGateway.State {
     fileprivate var header: String { #""header":{"revision":"\#(revision)"}"# }
 
-    /// The fields of an answer with keys. All keys are ASCII.
+    /// The fields of an answer with keys. All keys are ASCII, so they sort as strings in the order
+    /// in which etcd sorts their bytes.
     fileprivate func range(_ request: Message) -> String {
         let first = request.text("key") ?? ""
         let all = pairs.keys.filter { key in

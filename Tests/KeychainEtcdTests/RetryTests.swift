@@ -225,8 +225,9 @@ import Testing
                 [servers[0].endpoint], files, user: Self.slowUser(.seconds(1)),
                 try: .seconds(2), overall: .milliseconds(3400))
             #expect(await reason { _ = try await client.get("k") } == .deadline)
-            // The first attempt ends after two seconds. If its time limit began after the wait, it
-            // would end after three, and the time left would be too short for a second attempt.
+            // The first attempt ends after two seconds. If its time limit began after the wait for
+            // the password, the attempt would end after three seconds, and the time left would be
+            // too short for a second attempt.
             #expect(servers[0].requests(Self.range).count == 2)
         }
     }

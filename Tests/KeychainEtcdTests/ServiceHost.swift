@@ -6,8 +6,8 @@
 //       The shell is bash, because `wait` of smaller shells needs SIGCHLD, which is blocked in
 //       Foundation's threads and therefore in their child processes.
 //   (2) libfaketime makes the service's clock wrong, except the monotonic clock, which stays right.
-//       In the first program that loads libfaketime, it moves the environment in memory, and a
-//       Swift program then can't find its arguments. Therefore the first program is `env`.
+//       libfaketime moves the environment in memory, but only in the first program that loads it.
+//       If that is a Swift program, it can't find its arguments. So the first program is `env`.
 
 #if Synchronization
 

@@ -1,5 +1,5 @@
 // StandInServer: an HTTPS server that answers as a test says: rightly, wrongly, in part or not at
-// all. `Wire` has etcd's answers for it, and `standInClient` makes its clients.
+// all. `Wire` has etcd's answers for such servers, and `standInClient` makes clients of them.
 
 #if Synchronization
 

@@ -1,4 +1,4 @@
-// BriefWaitTests: which waits are skipped after waits without an answer.
+// BriefWaitTests: which waits for an answer are skipped after waits that ended without one.
 
 import Testing
 
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `an answer resets how many waits are skipped`() {
+    @Test func `after an answer, the number of waits that are skipped begins with 1 again`() {
         var wait = BriefWait(time: .zero)
         _ = looks(&wait, 36)
         wait.wait { true }

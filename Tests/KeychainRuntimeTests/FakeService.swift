@@ -88,14 +88,16 @@ final class FakeService: Sendable {
 /// The service's end of a connection, which is closed when this object is released.
 final class FakePeer: Sendable {
     private let first: OwnedDescriptor
-    /// The service's end of the socket that the handshake passed to the client.
+    /// The service's end of the socket pair whose other end the handshake passed to the client.
+    /// `nil` before the handshake.
     private let given = Mutex<OwnedDescriptor?>(nil)
 
     private var descriptor: Int32 { given.withLock { $0 }?.number ?? first.number }
 
     init(_ descriptor: Int32) { first = OwnedDescriptor(descriptor) }
 
-    /// Sends the challenge, and passes the socket for everything that follows.
+    /// Sends the challenge and, with it, the client's end of a new socket pair. All later messages
+    /// use the new pair.
     /// - Returns: The challenge, or an empty array after an error.
     @discardableResult
     func beginHandshake() -> [UInt8] {
@@ -149,8 +151,8 @@ final class FakePeer: Sendable {
         return Array(bytes.prefix(filled))
     }
 
-    /// Receives one message from the socket, and the process id of its sender according to the
-    /// kernel.
+    /// Receives up to `count` bytes with one call, and the process id of their sender according to
+    /// the kernel.
     func receiveWithSender(_ count: Int) -> (bytes: [UInt8], processID: Int32?) {
         var bytes = [UInt8](repeating: 0, count: count)
         var control = [UInt64](repeating: 0, count: 8)
@@ -169,8 +171,8 @@ final class FakePeer: Sendable {
                 }
             }
         }
-        // The header of the credentials contains the level, the type and the size of both header
-        // and ids, which is 28. The process, user and group ids follow the header.
+        // The control message with the credentials has 28 bytes. Its header of 16 bytes contains
+        // this size, the level and the type. The process, user and group ids follow the header.
         let isThere =
             control[0] == 28 && UInt32(truncatingIfNeeded: control[1]) == UInt32(SOL_SOCKET)
             && control[1] >> 32 == 2
@@ -202,7 +204,8 @@ final class FakePeer: Sendable {
             accessGroups: AccessGroups(["one", "two"]), values: ["a": .text("b")]),
         kind: .user, allowsAdministration: true)
 
-    /// Performs what a service does before the first request.
+    /// Performs what a service does before the first request: the handshake and the answer to
+    /// hello.
     /// - Returns: `false` if the client doesn't follow the protocol.
     func greet(_ welcome: Welcome = FakePeer.welcome) -> Bool {
         let question = beginHandshake()
@@ -275,7 +278,7 @@ struct FakeAnswer: Sendable {
         return writer.byteCount
     }
 
-    /// The frame of a part with the given number of bytes, up to 65,000.
+    /// The frame of one part of an answer. The part has the given number of bytes, up to 65,000.
     static func part(_ id: UInt64, byteCount: Int) -> [UInt8] {
         let message =
             (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }

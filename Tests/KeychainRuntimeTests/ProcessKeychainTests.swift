@@ -151,7 +151,7 @@ private func setVariable(_ name: String, _ value: String?) {
             setVariable(EmbeddedKeychain.directoryVariable, folder)
             setVariable(KeychainChoice.variable, nil)
             _ = try KeychainContext.current().perform(AddItem(Self.item))
-            // From here on, requests go directly to the engine.
+            // The keychain exists now, so the new connection sends requests directly to the engine.
             let connection = try KeychainContext.current()
             _ = try connection.perform(FindItems(ItemQuery(itemClass: .genericPassword)))
             let other = try KeychainEngine.open(directory: folder, options: EngineOptions())

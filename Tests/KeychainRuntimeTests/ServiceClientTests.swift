@@ -286,7 +286,7 @@ import Testing
     }
 
     @Test(arguments: [(getpid() + 1, geteuid()), (getpid(), geteuid() + 1)])
-    func `a connection isn't used by a child process or after a change of user`(
+    func `a connection isn't reused in a child process or after a change of the user id`(
         _ processID: Int32, _ userID: UInt32
     ) throws {
         let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
@@ -299,7 +299,7 @@ import Testing
         pool.putBack(connection)
         holder.append(ConnectionHolder(processID: processID, userID: userID))
         #expect(pool.take() == nil && pool.idleCount == 0)
-        // The pool doesn't keep a connection that was in use during the change.
+        // The pool also drops a connection that was in use when the process or user id changed.
         pool.putBack(connection)
         #expect(pool.idleCount == 0)
     }

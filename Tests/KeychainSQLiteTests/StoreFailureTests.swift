@@ -1,4 +1,5 @@
-// StoreFailureTests: the text for a failure of SQLite, including the system error.
+// StoreFailureTests: the status and the text of the keychain's failure, for a result code of SQLite
+// and an `errno`.
 
 import CKeychainSQLite
 import Glibc
@@ -36,8 +37,8 @@ import Testing
     private static let fsync = SQLITE_IOERR | (4 << 8)
     private static let read = SQLITE_IOERR | (1 << 8)
 
-    // Result codes of sqlite3.h, each with an error of errno(3) that occurs with the code. Without
-    // such an error, the number is 0.
+    // Result codes of sqlite3.h, each with an error of errno(3) that occurs with the code, or with
+    // 0 for a code that occurs without a failed system call.
     static let causes = [
         Row(
             shmSize, ENOSPC, .diskFull, "The disk is full.",
@@ -79,7 +80,7 @@ import Testing
     ]
 
     @Test(arguments: causes)
-    func `the text of a store failure names the cause and a remedy, but no result code of SQLite`(
+    func `the text for a known cause names the cause and a remedy, but no result code of SQLite`(
         _ row: Row
     ) {
         let failure = StoreFailure.failure(
@@ -109,8 +110,8 @@ import Testing
         #expect(failure.reason.contains("link"))
     }
 
-    // These codes can report damage without a failed system call. `errno` is then from an earlier
-    // call of the thread.
+    // SQLite can report damage with these four codes although no system call failed. `errno` is
+    // then left over from an earlier call of the thread.
     @Test(arguments: [read, SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB])
     func `the errno of an unrelated call is not reported as the cause`(_ code: Int32) {
         let failure = StoreFailure.failure(

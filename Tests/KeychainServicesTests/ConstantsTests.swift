@@ -16,7 +16,7 @@ import Testing
         #expect(row.value == row.expected)
     }
 
-    @Test func `the tables contain every constant of the module once`() throws {
+    @Test func `the tables of this test contain each string constant of the module once`() throws {
         #expect(ConstantRow.data.count == 140)
         #expect(ConstantRow.macOS.count == 33)
         #expect(ConstantRow.privateNames.count == 21)

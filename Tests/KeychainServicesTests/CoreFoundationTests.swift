@@ -96,7 +96,7 @@ import Musl
         withExtendedLifetime(buffer) { #expect(read == data) }
     }
 
-    @Test func `a missing data object has no bytes`() {
+    @Test func `a nil data object has the length 0 and no bytes`() {
         #expect(CFDataGetLength(nil) == 0)
         #expect(unsafe CFDataGetBytePtr(nil) == nil)
     }
@@ -121,7 +121,7 @@ import Musl
         #expect(try #require(made) as Data == Data(count: 4))
     }
 
-    @Test func `a data object needs a length that agrees with its bytes`() {
+    @Test func `a data object isn't created from a negative length, or from nil with a length`() {
         var byte: UInt8 = 1
         #expect(unsafe CFDataCreateWithBytesNoCopy(nil, &byte, -1, kCFAllocatorNull) == nil)
         #expect(CFDataCreateWithBytesNoCopy(nil, nil, 1, kCFAllocatorNull) == nil)

@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `another user's items are not found`() throws {
+    @Test func `a query for another user's items matches none`() throws {
         k.add(GP("a", "s")).gives(0)
         k.copy(genp(["musr": Data()])).gives(0)
         k.copy(genp(["musr": Data(repeating: 1, count: 16)])).gives(-25300)

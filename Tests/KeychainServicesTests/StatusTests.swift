@@ -70,7 +70,7 @@ import Testing
         #expect(CFError(status: errSecParam, reason: "why").localizedDescription == "why")
     }
 
-    @Test func `an error is stored with one retain, and only if there is a pointer`() {
+    @Test func `an error is stored with one retain, or not at all if the pointer is nil`() {
         weak var observed: CFError?
         var slot: Unmanaged<CFError>?
         do {

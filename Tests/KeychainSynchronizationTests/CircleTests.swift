@@ -82,19 +82,21 @@ import Testing
         #expect(a.values == ["seen": "1", "hidden": "2", "more": "3"])
     }
 
-    @Test func `a removed machine reads nothing new, and its new entries have no effect`() throws {
+    @Test func `a removed machine can't read later epochs, and its own later entries are void`()
+        throws
+    {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         let c = try a.add("third")
         try a.set("before", "1")
         try c.set("of the removed", "2")
         try converge(a, b, c)
-        // The third machine reads this entry only after its removal.
+        // `c` reads this entry only after it was removed from the circle.
         try b.set("unread", "0")
         #expect(try b.append())
         try a.read()
         try a.carryOut(.remove(a.replica.closing(of: c.id)))
-        // The removed machine writes before it learns of its removal. This entry is void.
+        // `c` appends this entry before it learns of its removal. The entry is void.
         try c.set("before", "altered")
         #expect(try c.append())
         try c.read()
@@ -104,8 +106,8 @@ import Testing
         let epoch = a.replica.circle.roster.epoch
         #expect(epoch == 1)
         // The removed machine keeps its items and the keys of epoch 0, and gets no other keys. The
-        // keys of epoch 0 open what other machines wrote before they knew of the removal, as long
-        // as the server has it.
+        // keys of epoch 0 open the entries that other machines wrote before they knew of the
+        // removal, as long as the server still has these entries.
         try c.read()
         #expect(c.values == ["before": "altered", "of the removed": "2", "unread": "0"])
         #expect(c.replica.groupKeys.values.allSatisfy { $0.epoch == 0 })
@@ -113,8 +115,8 @@ import Testing
         #expect(
             a.values == ["before": "1", "of the removed": "2", "unread": "0", "after": "3"])
         #expect(b.values == a.values)
-        // Once the removed machine's log is retired, the log can be deleted: its versions that
-        // count are also in other logs.
+        // Once the removed machine's log is retired, the log can be deleted: all versions of items
+        // in it that still count are also in other logs.
         var retirement = a.replica.retirement(of: c.id)
         while retirement == nil {
             try a.exchange()
@@ -155,8 +157,8 @@ import Testing
         for (change, keys) in [
             (addition, stranger), (addition, b.replica.keys),
             (.remove(a.replica.closing(of: a.id)), b.replica.keys),
-            // A removal names how far each log counts. A machine with only some groups must not
-            // decide that.
+            // A removal states up to which entry each log counts. A machine with only some groups
+            // can't read all entries, so it must not remove any machine, not even itself.
             (.remove(b.replica.closing(of: b.id)), b.replica.keys),
             (.remove(a.replica.closing(of: stranger.id)), a.replica.keys),
             (.suspend(a.replica.closing(of: stranger.id)), a.replica.keys),
@@ -187,7 +189,7 @@ import Testing
         }
         let keys = MachineKeys(recovery, salt: content.salt)
         #expect(keys.description == circle.recovery)
-        // The keys granted to the code open everything on the server.
+        // The keys granted to the recovery code open all entries on the server.
         var reader = Replica(keys, circle)
         var items: [SynchronizedItem] = []
         for (writer, log) in server.logs {

@@ -36,7 +36,7 @@ import Testing
         var joiner = Joiner(joiner.description, circle: circle.id, nonce: nonce(1))
         var desk = JoinDesk(member: member.id)
         // The attacker must commit to its own keys and nonce before it knows the member's nonce,
-        // and send a nonce to the joiner before it knows the joiner's.
+        // and send a nonce to the joiner before it knows the joiner's nonce.
         let theirs = Joining.Opening(machine: attacker.description, nonce: nonce(2))
         let commitment = theirs.commitment(in: circle.id)
         let challenge = try desk.answer(commitment, circle, nonce: nonce(3))
@@ -48,11 +48,13 @@ import Testing
             == Joining.code(challenge, theirs, outOf: 256)
     }
 
-    @Test func `with eight bits, about 1 of 256 man-in-the-middle attacks succeeds`() throws {
+    @Test func `if eight bits are compared, about 1 of 256 man-in-the-middle attacks succeeds`()
+        throws
+    {
         let count = 4096
         var deceived = 0
         for attempt in 0..<UInt64(count) where try isDeceived(attempt: attempt) { deceived += 1 }
-        // 16 are expected, with a standard deviation of 4.
+        // Of 4096 attempts, 16 are expected to succeed, with a standard deviation of 4.
         #expect((2...34).contains(deceived))
     }
 
@@ -69,7 +71,7 @@ import Testing
                 challenge, try joiner.open(challenge, circle), outOf: 256)
             desk = JoinDesk(member: member.id)
             let answer = try desk.answer(early, circle)
-            // So the attacker chooses a nonce that leads to the same digits.
+            // The attacker then chooses a nonce that leads to the digits that the joiner shows.
             let found = (0..<65536).contains { number in
                 let nonce = Fingerprint.sha256(of: [UInt8(number >> 8), UInt8(number & 255)])
                 let opening = Joining.Opening(machine: attacker.description, nonce: nonce)
@@ -77,7 +79,7 @@ import Testing
             }
             #expect(found)
         }
-        // The member accepts only an opening that matches its commitment.
+        // Therefore the member accepts only an opening that matches the commitment it answered.
         #expect(throws: SynchronizationFailure.self) {
             try desk.take(
                 Joining.Opening(

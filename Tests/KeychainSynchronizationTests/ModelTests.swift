@@ -8,9 +8,9 @@ import KeychainSynchronization
 import Testing
 
 @Suite struct ModelTests {
-    /// Goes through all sequences of events up to a length, and checks the outcome of each, until
-    /// one has a fault. A state that was already reached with the same number of events is not
-    /// checked again.
+    /// Goes through all sequences of events up to a length, and checks the state after each
+    /// sequence. Ends at the first state with a fault. A state that was already reached with the
+    /// same number of events is not checked again.
     private struct Search {
         var seen: [Set<World>]
         var outcomes = 0
@@ -42,7 +42,8 @@ import Testing
         search([], depth: 6, outcomes: 90_000)
     }
 
-    /// Nine events in all. The first four bring an item of one machine to all three.
+    /// The four events of `start` bring an item of one machine to all three machines. Up to five
+    /// events follow.
     @Test(arguments: [
         [World.Event.write1, .exchange1, .exchange2, .exchange3],
         [.write2, .exchange2, .exchange1, .exchange3],

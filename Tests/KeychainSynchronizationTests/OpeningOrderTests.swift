@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: 1...500 as ClosedRange<UInt64>)
-    func `the greatest one counts and is in a log or yet to be appended`(seed: UInt64) throws {
+    func `the greatest version counts, and is in a log or yet to be appended`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var places: [Place] = []
         for number in 1...3 as ClosedRange<UInt64> {
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a machine reads all logs again if one of them made earlier entries unneeded`()
+    @Test func `a machine must read all logs again if a void entry made earlier entries unneeded`()
         throws
     {
         let a = try TestMachine.founder(server)
@@ -100,13 +100,14 @@ import Testing
             try b.set("item", value)
             _ = try b.append()
         }
-        // A machine's own entries make earlier ones unneeded even if they are void.
+        // For machine b itself, later entries in its log make earlier ones unneeded, even if the
+        // later entries are void.
         try restart(b)
         let before = c.replica.ledger.first(of: b.id)
         try c.read()
         #expect(c.replica.ledger.first(of: b.id) > before)
         #expect(!c.replica.lacksEntries)
-        // Machine a has not read these entries.
+        // Machine a has not read the entries of machine b.
         try a.carryOut(.remove(a.replica.closing(of: d.id)))
         try c.read()
         try b.read()
@@ -122,8 +123,8 @@ import Testing
 
 @Suite struct `Versions in a removed machine's log` {
     /// The server doesn't show the last entry of the removed machine's log, so that the versions in
-    /// the entries before it are held back. One of them is later than the one that the other log
-    /// drops.
+    /// the entries before it are held back. One of these versions is later than the version that
+    /// the second machine's log drops.
     @Test func `an item isn't taken for deleted while its current version is held back`() throws {
         let server = TestServer()
         let a = try TestMachine.founder(server)
@@ -160,9 +161,10 @@ import Testing
         #expect(d.values == ["x": "2", "y": "1"])
     }
 
-    /// The removed machine has its keys, and has written an entry before a gap anew. Its last entry
-    /// is void, and says that the entries before it aren't needed.
-    @Test func `versions before a gap don't count, although a void entry makes the gap unneeded`()
+    /// The removed machine still has its keys, and has replaced the entry before a gap with another
+    /// entry. The last entry of its log is void, and says that the entries before the last entry
+    /// aren't needed.
+    @Test func `versions before a gap don't count, even if a void entry says they aren't needed`()
         throws
     {
         let server = TestServer()

@@ -1,5 +1,5 @@
-// RepeatedGrantTests: keys are granted where a grant is missing, was lost or is about to be
-// deleted, and only there.
+// RepeatedGrantTests: a machine grants a key if a grant of the key is missing, was lost or is about
+// to be deleted, and only then.
 
 import Foundation
 import KeychainCore
@@ -10,7 +10,8 @@ import Testing
 @Suite struct `Grants that are lost or repeated` {
     private let server = TestServer()
 
-    /// A later session of a machine, which has kept its keys and items, and has read everything.
+    /// A later session of a machine. The machine has kept its keys and items, and the session has
+    /// read everything.
     private func begunAgain(_ machine: TestMachine) throws -> TestMachine {
         let again = TestMachine(
             Replica(
@@ -77,7 +78,10 @@ import Testing
 
     // MARK: Repeated
 
-    @Test func `grants that don't fit into one entry are repeated once after a removal`() throws {
+    @Test
+    func `grants that need several entries are repeated after a removal, in fewer than 8 entries`()
+        throws
+    {
         let a = try TestMachine.founder(server, recovery: .random())
         let b = try a.add("second")
         try addSilent(100, to: a)
@@ -101,7 +105,7 @@ import Testing
         #expect(try granted(by: a).count == 102)
     }
 
-    @Test func `a key that was asked for isn't granted again by a later session`() throws {
+    @Test func `a later session doesn't grant a key again that a machine had asked for`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         try a.set("one", "1")
@@ -147,7 +151,7 @@ import Testing
         let b = try a.add("second", scope: .groups([label]))
         try converge(a, b)
         try a.set("one", "1", group: "web")
-        // The machine keeps the key, and the entry is lost.
+        // The machine keeps the key, but the entry with the grants never reaches the server.
         let lost = try a.replica.nextEntry(compacts: false) { a.items[$0] }
         #expect(lost != nil)
         let again = try begunAgain(a)
@@ -158,7 +162,7 @@ import Testing
         #expect(try appendAll(begunAgain(again)) == 0)
     }
 
-    @Test func `the next session completes a grant that reached the server only in part`()
+    @Test func `the next session completes a key's grants if only some reached the server`()
         throws
     {
         let code = RecoveryCode.random()
@@ -189,8 +193,8 @@ import Testing
         let label = try #require(a.replica.circleKey).label(of: "web")
         let c = try a.add("third", scope: .groups([label]))
         try a.exchange()
-        // The key's maker learns of the new machine after or before the server has the maker's
-        // entry.
+        // `isStoredFirst`: whether the server has the entry of the key's maker before the maker
+        // learns of the new machine.
         if !isStoredFirst { try b.read() }
         server.append(entry)
         b.replica.confirm()

@@ -59,7 +59,7 @@ import Testing
         try await device.status().machines.filter(\.isSuspended).map(\.name)
     }
 
-    @Test func `a machine whose clock was set back isn't suspended once it has written an entry`()
+    @Test func `a machine isn't suspended if it wrote an entry after its clock was set back`()
         async throws
     {
         let (one, two, three) = try await devices()
@@ -73,7 +73,7 @@ import Testing
         #expect(try await suspended(one) == [])
     }
 
-    @Test func `a machine that is away is suspended once after the time limit, until it returns`()
+    @Test func `an absent machine is suspended once, after the time limit, until it returns`()
         async throws
     {
         let (one, two, three) = try await devices()
@@ -84,7 +84,7 @@ import Testing
         #expect(suspensionCount == 1)
         #expect(try await suspended(one) == ["three"])
         #expect(try await suspended(two) == ["three"])
-        // A deletion that the absent machine learns of when it returns.
+        // The absent machine learns of this deletion when it returns.
         try one.delete("a")
         try await pass(3, one, two)
         #expect(suspensionCount == 1)
@@ -102,8 +102,9 @@ import Testing
         #expect(suspensionCount == 1)
     }
 
-    /// The machine has also missed entries. So it treats all other items that no log contains as
-    /// deleted.
+    /// The machine that returns has also missed entries that the logs no longer contain. Therefore
+    /// it treats every item that no log contains as deleted, except the item that it wrote while it
+    /// was away.
     @Test func `a machine that returns as a new process sends what it wrote while it was away`()
         async throws
     {
@@ -133,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a suspension that waited is given up once the machine is back`(
+    func `a suspension that couldn't be stored is given up if the machine has returned`(
         restarts: Bool
     ) async throws {
         let (one, two, three) = try await devices()
@@ -157,7 +158,7 @@ import Testing
         let (one, two, three) = try await devices()
         try await pass(5, one, two)
         for device in [one, two] { device.clock.now += 11 * Self.day }
-        // The machine whose turn it is signs first, and the other one's suspension is stored first.
+        // The machine whose turn it is signs first. The other machine's suspension is stored first.
         let racing = HookedStore.racing(server, count: 1) { try await self.settle(two) }
         try await settle(one, racing)
         try await settle(two)
@@ -244,7 +245,7 @@ import Testing
         let description = try await four.relay.send(.describe).message
         _ = try await one.relay.send(.add(machine: description, name: "four", groups: nil))
         try await settle(one)
-        // The addition gets to the server, and the grant doesn't.
+        // The addition of the machine stays on the server, and the grant is removed from it.
         let lost = Set(try await keys(of: one)).subtracting(before)
         #expect(!lost.isEmpty)
         for key in lost { server.records[key] = nil }

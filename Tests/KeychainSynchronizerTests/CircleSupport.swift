@@ -27,8 +27,8 @@ extension MemoryStore {
     }
 
     /// A server on which `event` happens once, before the log of `machine` is read for the second
-    /// time. By then, the logs that precede it in the order of reading have been read to their
-    /// ends, if each fits on one page.
+    /// time. By then, the logs that come before this log in the order of reading have been read to
+    /// their ends, if each fits on one page.
     func racing(
         readingEndOfLogOf machine: Device, _ event: @escaping @Sendable () async throws -> Void
     ) async throws -> HookedStore {
@@ -72,8 +72,8 @@ extension MemoryStore {
         return circle
     }
 
-    /// Lets a machine leave. Another one, `copier`, then copies that machine's log and retires it.
-    /// The retirement is the last thing that `copier` stores.
+    /// Lets the machine `device` leave. Then the machine `copier` copies the log of `device` and
+    /// retires this log. The retirement is the last record that `copier` stores.
     func leave(_ device: Device, copiedBy copier: Device) async throws {
         try await device.signRemoval(of: device)
         for _ in 0..<3 { try await device.settle() }
@@ -84,9 +84,9 @@ extension MemoryStore {
         #expect(records.keys.count { $0.contains("/m/") } == count + 1)
     }
 
-    /// Suspends a machine that is away. `copier` copies its log and retires it. `late` isn't
-    /// suspended, but reads neither the copies nor the retirement. With `isRemoving`, `late` has
-    /// signed the removal of `copier` before.
+    /// Suspends the machine `absent`. The machine `copier` copies the log of `absent` and retires
+    /// this log. The machine `late` isn't suspended, but reads neither the copies nor the
+    /// retirement. With `isRemoving`, `late` signs the removal of `copier` before the suspension.
     func suspend(
         _ absent: Device, copiedBy copier: Device, unreadBy late: Device, isRemoving: Bool = true
     ) async throws {
@@ -125,7 +125,8 @@ extension Device {
         }
     }
 
-    /// Sends this machine's changes, which are its sign of life, and reads no other machine's log.
+    /// Sends this machine's changes, which show that the machine isn't absent. Reads no other
+    /// machine's log.
     func sendOnly(to server: MemoryStore) async throws {
         let own = try await server.log(of: self)
         let store = HookedStore(server) { request in
@@ -135,8 +136,9 @@ extension Device {
         _ = try? await relay(through: store).settle()
     }
 
-    /// Lets so much time pass that this machine suspends all others, except those that exchange in
-    /// the meantime. The exchanges in which it suspends them go through `store`.
+    /// Lets so much time pass that this machine suspends all other machines except `present`, which
+    /// exchange records in the meantime. This machine suspends the others in exchanges through
+    /// `store`.
     func suspendOthers(except present: Device..., through store: any RecordStore) async throws {
         clock.now += 59 * Self.day
         for other in present {

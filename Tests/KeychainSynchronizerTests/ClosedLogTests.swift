@@ -1,5 +1,5 @@
 // ClosedLogTests: removals and suspensions that close logs while their machines append to them. A
-// closed log can have void entries, and these may have been the only ones with an item.
+// closed log can have void entries, and an item may be in no other entry.
 
 import Foundation
 import KeychainCore
@@ -19,7 +19,7 @@ import Testing
         try await one.signRemoval(of: three)
         try two.set("a", "1")
         try await two.settle()
-        // The removal, which makes that entry void, is stored now.
+        // The removal is stored now. It makes the entry with the item void.
         for _ in 0..<2 { try await one.settle() }
         try await one.suspendOthers(through: server)
         #expect(try two.values() == ["a": "1"])
@@ -30,9 +30,10 @@ import Testing
     }
 
     /// After a removal, each machine appends its items again under new keys. A second removal makes
-    /// the new entries of one machine void. The machine begins to repeat them, and is lost.
+    /// the new entries of one machine void. That machine begins to append the versions of the void
+    /// entries again, and is then removed or suspended before it has finished.
     @Test(arguments: [false, true])
-    func `no item is lost with the machine that was repeating void entries`(
+    func `no item is lost if a machine that repeats void entries is removed or suspended`(
         isSuspended: Bool
     ) async throws {
         let devices = try await server.circle("one", "two", "three", "four", "five")
@@ -86,8 +87,8 @@ import Testing
         #expect(try two.values() == ["a": departure == .madeLocal ? "2" : "1", "b": "1"])
     }
 
-    /// A machine copies an absent machine's item into its own log, and retires that machine's log,
-    /// while another machine removes the copying one.
+    /// A machine copies an absent machine's item into its own log, and retires the absent machine's
+    /// log, while a third machine removes the copying machine.
     @Test(arguments: [false, true])
     func `an item stays although the machine that copied it into its own log is removed`(
         isSuspended: Bool
@@ -136,8 +137,10 @@ import Testing
         for device in [one, four] { #expect(try device.values() == ["a": "1"]) }
     }
 
-    /// The others wait for a clean entry of each present machine.
-    @Test func `a machine with outdated versions doesn't keep others from deleting an item`()
+    /// A machine takes an item that no log contains for deleted only after each present machine has
+    /// appended a clean entry.
+    @Test
+    func `a machine whose log has outdated versions doesn't keep others from deleting an item`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -193,9 +196,9 @@ import Testing
         #expect(try newcomer.values() == ["a": "1"])
     }
 
-    /// The entry that confirms that skipped ones aren't needed is void.
+    /// The entry that confirms that skipped entries aren't needed is void.
     @Test
-    func `a log is retired although its machine was removed while it appended its items again`()
+    func `the log of a machine that is removed while it appends its items again is retired`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three", "four")
@@ -261,11 +264,11 @@ import Testing
         for device in [one, two] { #expect(try device.values() == ["a": "1", "b": "199"]) }
     }
 
-    /// A machine copies a suspended machine's item, and retires that machine's log. A third
-    /// machine, which has read neither entry with the item, then removes the copying machine, in
-    /// one case only after it has removed another one.
+    /// A machine copies a suspended machine's item, and retires the suspended machine's log. A
+    /// third machine, which has read neither entry with the item, then removes the copying machine.
+    /// In one case, it removes a fourth machine first.
     @Test(arguments: [false, true])
-    func `a suspended machine's item stays, although the only copy of it is void`(
+    func `a suspended machine's item stays, although the entry with its only copy is void`(
         removesOther: Bool
     ) async throws {
         let devices = try await server.circle("one", "two", "absent", "four")
@@ -319,8 +322,8 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    /// The session reads the suspension before it reads the entries that were appended after the
-    /// suspension.
+    /// The suspended machine isn't restarted. Its session reads the suspension before it reads the
+    /// entries that were appended after the suspension.
     @Test func `an item that was deleted during a suspension stays deleted without a restart`()
         async throws
     {
@@ -349,7 +352,7 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    @Test func `a removal that waited for a restart deletes no items of other machines`()
+    @Test func `a removal that is stored only after a restart deletes no items of other machines`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -366,8 +369,10 @@ import Testing
         #expect(try one.values().count == 4)
     }
 
-    /// The entry with the later version is stored although the machine has given that version up.
-    @Test func `a version that was given up while its entry was on the way isn't lost`()
+    /// The machine makes the entry with the later version, deletes the item without a tombstone,
+    /// and only then stores the entry.
+    @Test
+    func `a version isn't lost if its item is deleted before the version's entry is stored`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -378,7 +383,7 @@ import Testing
         two.clock.now = one.clock.now
         try two.set("a", "2")
         try await two.settle()
-        // The removal, which makes that entry void, is stored now.
+        // The removal is stored now. It makes the entry with the later version void.
         for _ in 0..<2 { try await one.settle() }
         _ = try? await two.relay(through: server.losing(creationsOf: "/l/")).settle()
         try two.delete("a", tombstones: .never)
@@ -391,8 +396,8 @@ import Testing
         for device in [one, two] { #expect(try device.values() == ["a": "2", "b": "199"]) }
     }
 
-    /// The log keeps the entry with the item that doesn't travel any more, and all later entries,
-    /// until the next session of the same machine has read the version in that entry.
+    /// The log keeps the entry with the item that is local now, and all later entries, until the
+    /// next session of the same machine has read the version in that entry.
     @Test(arguments: [false, true])
     func `a machine that has made an item local doesn't keep others from deleting another item`(
         withRemoval: Bool

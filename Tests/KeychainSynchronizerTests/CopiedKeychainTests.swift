@@ -15,9 +15,10 @@ import Testing
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "copied-\(UUID().uuidString)").path
 
-    /// The copy learns only from a change of the membership that its machine's log has entries that
-    /// the copy hasn't read.
-    @Test func `a copy that only reads follows changes of the membership after 5 minutes`()
+    /// The copy can learn only from a change of the membership that the log of its machine has
+    /// entries that the copy hasn't read. It reads them in its next session.
+    @Test
+    func `a copy that appends nothing accepts a membership change after a session of 5 minutes`()
         async throws
     {
         let copied = folder + "-copy"

@@ -11,7 +11,7 @@ import Testing
 @Suite struct `A machine with a chip` {
     private let server = MemoryStore()
 
-    @Test func `it signs with a key in the chip, and sends nothing without the chip`()
+    @Test func `the machine signs with a key in its chip, and sends nothing without the chip`()
         async throws
     {
         let chip = SimulatedSecureEnclave()
@@ -43,7 +43,7 @@ import Testing
         #expect(try two.values() == ["a": "3", "b": "1"])
     }
 
-    @Test func `another chip can't sign for it`() async throws {
+    @Test func `another chip can't sign for the machine`() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "chips-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -1,6 +1,6 @@
 // HookedStore: a server that does something before it reads or changes records, such as letting
-// another machine exchange data with it, or losing the connection. And one that refuses to
-// store the challenges that members send to joiners.
+// another machine exchange data with the server, or losing the connection.
+// OccupiedStore: a server that refuses to store the challenges that members send to joiners.
 
 import KeychainRelay
 import SynchronizationTestSupport
@@ -38,8 +38,9 @@ final class HookedStore: RecordStore {
         }
     }
 
-    /// A server to which the connection is lost after `count` requests to create a record whose key
-    /// contains `part`.
+    /// A server that carries out requests until it has received `count` requests to create a record
+    /// whose key contains `part`. All later requests to read or change records fail, as if the
+    /// connection were lost.
     static func lost(
         after count: Int, creationsOf part: String, _ server: MemoryStore
     ) -> HookedStore {
@@ -77,9 +78,9 @@ final class HookedStore: RecordStore {
     }
 }
 
-/// A server that refuses to store challenges: it claims each time that there is another record
-/// already. `challenges` are the first ten. Further ones fail as if the server
-/// couldn't be reached.
+/// A server that refuses to store challenges: it answers each time that there already is a record
+/// with the key of the challenge. `challenges` contains the first ten challenges. Requests to store
+/// further challenges fail, as if the server couldn't be reached.
 final class OccupiedStore: RecordStore {
     private let server: MemoryStore
     private let taken = Mutex<[[UInt8]]>([])

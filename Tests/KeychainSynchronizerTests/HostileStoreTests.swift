@@ -66,7 +66,7 @@ import Testing
         #expect(notices.contains { $0.hasPrefix("The signature of entry ") }, "\(notices)")
     }
 
-    @Test func `an entry is accepted only after the one before it, wherever the server shows it`()
+    @Test func `an entry that the server shows too early is accepted only after its predecessor`()
         async throws
     {
         let before = try await log(of: one)
@@ -101,7 +101,7 @@ import Testing
         let left = try #require(try await log(of: one).dropFirst(before.count).first)
         server.hide { $0 == left }
         try await two.settle()
-        // The other item stays, and the entry that is missing is reported.
+        // Item b stays, and the missing entry is reported.
         #expect(try two.values()["b"] == "2")
         #expect(try await two.status().machines.map(\.withheldCount).max() ?? 0 > 0)
         server.hide { _ in false }
@@ -173,7 +173,7 @@ import Testing
         #expect(status.isOwnLogMissing)
         #expect(status.waitingCount == 1)
         #expect(server.records.isEmpty)
-        // Without a change, the loss is noticed when everything is read.
+        // Machine two has no change to send. It notices the loss when it reads everything.
         try await two.settle()
         #expect(try await two.status().isOwnLogMissing)
         #expect(try one.values() == ["a": "3", "b": "2"])
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an entry that the server shows only to another machine is sent again unchanged`(
+    func `an entry that the server hides from its writer's next session is sent again unchanged`(
         _ isRead: Bool
     ) async throws {
         let before = server.records
@@ -230,7 +230,8 @@ import Testing
         await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
         let key = try #require(Set(server.records.keys).subtracting(before.keys).first)
         let entry = try #require(server.records[key])
-        // Machine two may read the entry. Machine one's next session sees nothing of it.
+        // If `isRead`, machine two reads the entry. The server hides it from machine one's next
+        // session.
         if isRead { try await two.settle() }
         server.records[key] = nil
         try one.restart()
@@ -320,7 +321,9 @@ import Testing
         #expect(status.machines.contains { $0.withheldCount > 0 }, "\(status) \(next)")
     }
 
-    @Test func `an undecodable record in a log doesn't keep others from sending`() async throws {
+    @Test func `an undecodable record in a machine's log doesn't keep other machines from sending`()
+        async throws
+    {
         let key = try #require(try await log(of: two).last)
         let next = String(try #require(UInt64(key.suffix(16), radix: 16)) + 1, radix: 16)
         server.records[key.dropLast(next.count) + next] = [1, 2, 3]
@@ -424,8 +427,9 @@ import Testing
         #expect(try two.values() == ["a": "3", "b": "2"])
     }
 
-    /// Neither record is accepted. The record in the log could refer to the one in the membership
-    /// log, so a relay could try again and again to read both.
+    /// The test puts an invalid record into the membership log and one into a machine's log.
+    /// Neither is accepted. The record in the machine's log could refer to the one in the
+    /// membership log, so a relay could try again and again to read both.
     @Test func `a round ends although entries of the membership log and of a log are rejected`()
         async throws
     {

@@ -1,6 +1,6 @@
 // InterruptionTests: exchanges that are interrupted at each of their messages, requests and
-// statements. What was acknowledged stays, what other machines wrote arrives later, nothing stays
-// in the outbox, and no machine's status has a notice.
+// statements. Once the exchange is completed, every acknowledged change is still there, the changes
+// of other machines have arrived, the outbox is empty, and no machine's status has a notice.
 
 import KeychainCore
 import KeychainRelay
@@ -70,13 +70,13 @@ import Testing
             try one.set("f", "later")
             try await converge(one, two)
             try await expectAgreement(of: one, two, after: "\(kind) at step \(step)")
-            // A process that begins anew reads the same.
+            // The result is the same after both machines are restarted.
             try one.restart()
             try two.restart()
             try await converge(two, one)
             try await expectAgreement(of: one, two, after: "\(kind) at step \(step), anew")
         } while interruption.hasHappened
-        // The exchange has at least three messages, requests and statements.
+        // The exchange has at least three steps of each kind: messages, requests and statements.
         #expect(step > 3)
     }
 

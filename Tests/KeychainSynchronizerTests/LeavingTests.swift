@@ -1,4 +1,6 @@
-// LeavingTests: a machine that removes itself. It first appends what the others may not have.
+// LeavingTests: a machine that removes itself. Before that, it appends the items that the other
+// machines may not have. A void entry no longer counts, because its writer didn't know yet of a
+// removal when it wrote the entry.
 
 import Foundation
 import KeychainCore
@@ -12,7 +14,7 @@ import Testing
     private let server = MemoryStore()
 
     @Test(arguments: [false, true])
-    func `it first appends what was in void entries`(
+    func `it first appends again the items of its void entries`(
         settlesFirst: Bool
     ) async throws {
         let devices = try await server.circle("one", "two", "three")
@@ -20,7 +22,7 @@ import Testing
         try await one.signRemoval(of: three)
         try two.set("a", "1")
         for _ in 0..<3 { for device in [two, three] { try await device.settle() } }
-        // The removal is stored now.
+        // Machine one stores the removal of machine three only now, so machine two's entry is void.
         for _ in 0..<2 { try await one.settle() }
         if settlesFirst { try await two.settle() }
         try await two.signRemoval(of: two)
@@ -32,8 +34,8 @@ import Testing
         #expect(try await one.status().machines.count == 1)
     }
 
-    /// The machine that wrote the item, and that is expected to append it again, is lost.
-    @Test func `it appends an item that another machine's void entry had`() async throws {
+    /// Machine three, which wrote the item and is expected to append it again, is lost.
+    @Test func `it appends the item of another machine's void entry`() async throws {
         let devices = try await server.circle("one", "two", "three", "four")
         let (one, two, three, four) = (devices[0], devices[1], devices[2], devices[3])
         try await one.signRemoval(of: four)
@@ -41,7 +43,8 @@ import Testing
         try await three.settle()
         try await two.settle()
         #expect(try two.values() == ["a": "1"])
-        // The removal is stored now, and makes the entry void.
+        // Machine one stores the removal of machine four only now, so machine three's entry is
+        // void.
         for _ in 0..<2 { try await one.settle() }
         #expect(try one.values().isEmpty)
         try await two.signRemoval(of: two)
@@ -73,8 +76,8 @@ import Testing
         #expect(try one.values() == ["a": "1", "b": "\(count.value)"])
     }
 
-    /// An entry that counts according to the removal that is stored first also counts according to
-    /// the second removal.
+    /// Both removals are stored, one after the other. The second removal makes no entry void that
+    /// counts after the first removal.
     @Test func `it leaves at the same time as another machine, and nothing is lost`() async throws {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
@@ -92,7 +95,7 @@ import Testing
     }
 
     /// The leaving machine has written more entries than an exchange reads at once.
-    @Test func `its items survive a previously signed removal of another machine`()
+    @Test func `its items survive a removal that was signed before it wrote them`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three", "four")

@@ -1,5 +1,5 @@
-// OutboxDamageTests: flipped bits where a keychain keeps its circle and the changes that aren't
-// sent yet, followed by changes and exchanges.
+// OutboxDamageTests: a bit flips in the database page that holds the state of a keychain's circle,
+// or in the page that holds the list of unsent changes. Then items are changed and exchanged.
 //   (1) Nothing is sent that wasn't written.
 //   (2) The damage is noticed, by a failure or by `check`, and a recovery brings back every change,
 //       which is then sent.
@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    /// The values that machine two may have after the damaged one's exchange. `nil` stands for no
-    /// item.
+    /// The values that machine two may have after an exchange with machine one, whose database is
+    /// damaged. `nil` stands for no item.
     private static let written: [String: Set<String?>] = [
         "a": ["sent", "waiting"], "b": ["sent", nil], "c": ["sent"], "d": ["waiting", nil],
         "e": ["new", nil],
@@ -117,7 +117,7 @@ import Testing
         }
         #expect(Set(values.keys).isSubset(of: Self.written.keys), "\(flip.description)")
 
-        // A recovery keeps no outbox. The next session finds what wasn't sent.
+        // A recovery discards the outbox. The next session finds the changes that weren't sent.
         _ = try KeychainEngine.recover(directory: here.path, options: .testing)
         let one = try Device("one", server, clock: clock, folder: here.path)
         defer { one.engine.close() }

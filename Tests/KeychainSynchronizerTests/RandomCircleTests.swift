@@ -14,7 +14,7 @@ import Testing
     private struct Model {
         private struct Latest {
             var modified: Double
-            /// The values with this date. `nil` is a deletion.
+            /// The values with this modification date. `nil` is a deletion.
             var values: Set<String?>
         }
 

@@ -39,10 +39,11 @@ import Testing
         #expect(try await two.status().state == .removed)
     }
 
-    /// A copy of the removed machine's keychain doesn't know of the removal, and writes the
-    /// machine's log anew. The server shows the new log to a new process.
+    /// An earlier copy of the removed machine's keychain doesn't know of the removal. The copy
+    /// writes other entries at indexes that the machine's log already has. The server shows this
+    /// other log to a restarted process of another machine.
     @Test(arguments: [false, true])
-    func `what it writes anew in its log before the log is retired doesn't count`(
+    func `entries rewritten in a removed machine's log before the log is retired don't count`(
         hasLastEntry: Bool
     ) async throws {
         let folder = FileManager.default.temporaryDirectory
@@ -93,8 +94,10 @@ import Testing
         #expect(try newcomer.values()["a"]?.hasPrefix("forged") != true)
     }
 
-    /// While a machine that returns reads the log, another one retires it and deletes it.
-    @Test func `a returning machine decides on items although the log is retired meanwhile`()
+    /// While a returning machine reads the removed machine's log, another machine retires and
+    /// deletes that log.
+    @Test
+    func `a returning machine drops a deleted item even if a log is retired while it is read`()
         async throws
     {
         let server = MemoryStore()
@@ -133,8 +136,9 @@ import Testing
 }
 
 @Suite struct `An agreement key that nothing can be sealed to` {
-    /// Anyone who has a join token can have such a machine added.
-    @Test func `a machine with an invalid agreement key stops no other one, and can be removed`()
+    /// Anyone who has a join token can have a machine with such a key added.
+    @Test
+    func `a machine with an invalid agreement key stops no other machine, and can be removed`()
         async throws
     {
         let server = MemoryStore()

@@ -1,5 +1,6 @@
-// RetiredLogTests: a machine leaves, another one copies what its log had and retires the log, and
-// is then removed by a machine that has not read the copies. Also when a retired log is deleted.
+// RetiredLogTests: a machine leaves. A second machine copies the items of that machine's log into
+// its own log, retires the first log, and is then removed by a third machine that has not read the
+// copies. No item may be lost. One test checks when a retired log is deleted from the server.
 
 import Foundation
 import KeychainCore
@@ -18,9 +19,9 @@ import Testing
     }
 
     /// The removing machine reads the entry with the copy only after it has read the retirement:
-    /// there is more data in front of the copy than one delivery has.
+    /// the log has more data before the copy than one delivery can contain.
     @Test(arguments: Obstacle.allCases)
-    func `the items in it stay although the machine that retired it is removed`(
+    func `items of a retired log are kept although the machine that retired the log is removed`(
         _ obstacle: Obstacle
     ) async throws {
         let devices = try await server.circle("one", "two", "three")
@@ -58,11 +59,12 @@ import Testing
         #expect(try one.values()["a"] == "1")
     }
 
-    /// The removing machine reads a log to its end. After that, that log's machine copies another
-    /// log into it, and retires the other log. The removing machine gets the retirement from the
-    /// relay that read the first log, or from another relay, which brings no entries of logs.
+    /// Machine one, which removes machine two, reads two's log to its end. After that, machine two
+    /// copies three's log into its own log, and retires three's log. Machine one gets the
+    /// retirement from the relay that read two's log, or from another relay, which delivers no
+    /// entries of logs.
     @Test(arguments: [false, true])
-    func `the items in it stay although the end of the log with the copies was read before`(
+    func `items of a retired log are kept although the copier's log was read before the copying`(
         hasOtherRelay: Bool
     ) async throws {
         let devices = try await server.circle("one", "two", "three")
@@ -92,9 +94,9 @@ import Testing
         #expect(try one.values() == ["a": "1"])
     }
 
-    /// The log with the copies can't be read any further.
+    /// The records with the copies are damaged, so machine one can't read two's log any further.
     @Test(arguments: [false, true])
-    func `the items in it stay although the copies can't be read when their machine is removed`(
+    func `items of a retired log are kept although the removed copier's copies are damaged`(
         isRestarted: Bool
     ) async throws {
         let devices = try await server.circle("one", "two", "three")
@@ -119,7 +121,7 @@ import Testing
         #expect(try one.values() == ["a": "1"])
     }
 
-    @Test func `the items in it stay although another log is longer than one delivery`()
+    @Test func `items of a retired log are kept although another log is longer than one delivery`()
         async throws
     {
         let (one, three) = (try Device("one", server), try Device("three", server))
@@ -142,8 +144,10 @@ import Testing
         #expect(try one.values()["a"] == "1")
     }
 
-    /// The removal is signed after the retirement was read, and before the copies are read.
-    @Test func `the items in it stay although the removal is signed before the copies are read`()
+    /// The removal of the machine that made the copies is signed after the retirement was read, and
+    /// before the copies are read.
+    @Test
+    func `items of a retired log are kept although the removal is signed before copies are read`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -167,7 +171,8 @@ import Testing
         #expect(try one.values()["a"] == "1")
     }
 
-    @Test func `the items in it stay although the server hides the copies for a while`()
+    @Test
+    func `items of a retired log are kept although the server hides the copies for a while`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -191,7 +196,9 @@ import Testing
         #expect(try await one.status().machines.map(\.name) == ["one"])
     }
 
-    @Test func `it is deleted once every machine has acknowledged the copies`() async throws {
+    @Test func `a retired log is deleted once every machine has acknowledged the copies`()
+        async throws
+    {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         let log = try await server.log(of: three)
@@ -200,7 +207,7 @@ import Testing
         for _ in 0..<3 { try await three.settle() }
         let (first, server) = (Set(server.records.keys), server)
         for _ in 0..<5 { try await two.settle() }
-        // Machine two has retired the log, and machine one hasn't read that.
+        // Machine two has retired the log, and machine one hasn't read the retirement yet.
         #expect(server.records.keys.contains { $0.contains(log) })
         #expect(server.records.keys.contains { $0.contains("/m/") && !first.contains($0) })
         try await converge(one, two)

@@ -18,14 +18,16 @@ import Testing
         return ids.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    /// It learns that it may have missed deletions only after it has compared its keychain.
-    @Test func `what it wrote before the suspension stays although it later misses log entries`()
+    /// The machine learns that it may have missed deletions only after it has compared its
+    /// keychain.
+    @Test
+    func `an item from before the suspension stays although its machine later misses log entries`()
         async throws
     {
         let devices = try await server.circle("one", "two", "returning", "removed")
         let ordered = try await sorted(Array(devices.prefix(2)))
         let (first, second, returning) = (ordered[0], ordered[1], devices[2])
-        // In the new epoch nothing is sealed yet.
+        // The removal begins an epoch. Nothing is sealed with the keys of this epoch yet.
         try await first.remove(devices[3])
         for _ in 0..<4 { for device in devices.prefix(3) { try await device.settle() } }
         let racing = HookedStore.racing(server, count: 1) {
@@ -116,7 +118,8 @@ import Testing
         #expect(try returning.values()["a"] == nil)
     }
 
-    /// The server doesn't store its first entry, so the others don't wait for it yet.
+    /// The server doesn't store the first entry that the returning machine appends, so the other
+    /// machine doesn't wait for the returning machine yet.
     @Test func `an item stays deleted although an earlier return was interrupted`() async throws {
         let devices = try await server.circle("one", "two")
         let (one, two) = (devices[0], devices[1])
@@ -134,8 +137,9 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    /// Each of the two keychains has the tombstone of an item whose versions are in retired entries
-    /// of its machine's log. No entry that counts has the deletion any more.
+    /// The keychain of each of the two machines has the tombstone of an item. The item's versions
+    /// are in retired entries of that machine's own log. No entry that counts has the deletion any
+    /// more.
     @Test func `two machines that return don't each wait until the other's log is clean`()
         async throws
     {
@@ -155,7 +159,7 @@ import Testing
             try device.restart()
         }
         try await converge(one, two, three, four)
-        // Machine one drops the deletions.
+        // With these entries, machine one drops the deletions from its log.
         for number in 0..<200 {
             try one.set("b", "\(number)")
             try await one.settle()

@@ -38,8 +38,8 @@ import Testing
             try one.set("a", "\(number)")
             try await one.settle()
             try await two.settle()
-            // The other process hasn't read that entry of its own log, and learns that machine two
-            // has.
+            // The other process hasn't read the entry that the first process appended to the log of
+            // their machine, and learns that machine two has read this entry.
             try await other.settle()
             #expect(try await other.status().notices == [])
             try other.set("b", "\(number)")
@@ -61,7 +61,7 @@ import Testing
         try one.set("a", "1")
         server.leaveUnanswered(1)
         await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
-        // The other process finds the entry on the server, and empties the outbox.
+        // The other process finds the first process's entry on the server, and empties the outbox.
         try await other.settle()
         #expect(try other.engine.outbox() == [])
         try one.set("a", "2")
@@ -81,7 +81,7 @@ import Testing
             #expect(entries.count == 2)
             #expect(seen.isDisjoint(with: entries))
             seen.formUnion(entries)
-            // The last row is replaced while another one stays.
+            // Removes the last row and adds another one, while an earlier row stays.
             try one.engine.removeFromOutbox([entries[1]])
             try one.set("b", "again")
             let more = try one.engine.outbox()
@@ -100,7 +100,7 @@ import Testing
         let (one, other, two) = try await processes()
         try other.set("a", "1")
         _ = try await one.relay.send(.remove(try await two.id()))
-        // The other process stores what it has read.
+        // The other process stores what it has read, which must not replace the signed change.
         try await other.settle()
         try one.restart()
         try await one.settle()
@@ -108,8 +108,9 @@ import Testing
         #expect(try await two.settle().state == .removed)
     }
 
-    /// Neither process has sent an entry, so their states differ only in the keys.
-    @Test func `a process with an earlier membership changes nothing in a circle joined later`()
+    /// Neither process has sent an entry, so the states of the two differ only in the keys.
+    @Test
+    func `a process adopts the membership with which the other process replaced an earlier one`()
         async throws
     {
         defer { removeFolder() }
@@ -123,7 +124,7 @@ import Testing
             let description = try await device.relay.send(.describe).message
             _ = try await two.relay.send(.add(machine: description, name: "one", groups: nil))
             try await two.settle()
-            // Without its keys it sends nothing.
+            // A machine that hasn't received the keys of the circle sends nothing.
             server.hide { $0.contains("/l/") }
             try await device.joinListed()
             server.hide { _ in false }
@@ -156,7 +157,8 @@ import Testing
                 for (name, device) in [("one", one), ("other", other), ("two", two)] {
                     group.addTask {
                         try device.set("\(name) \(number)", "\(number)")
-                        // A process that comes second too often tries again later.
+                        // An exchange fails if the other process was faster too often. A later
+                        // exchange makes up for it.
                         do {
                             try await device.settle()
                         } catch let failure as KeychainFailure {
@@ -178,8 +180,9 @@ import Testing
         }
     }
 
-    /// The copy signs an entry for an index at which the server already has the machine's entry.
-    @Test func `a copy of a machine that is one entry behind brings no deleted item back`()
+    /// The copy signs an entry for an index at which the server already has an entry of the
+    /// original keychain.
+    @Test func `a copied keychain that is one entry behind doesn't bring back a deleted item`()
         async throws
     {
         let copied = folder + "-copy"
@@ -202,7 +205,7 @@ import Testing
         for number in 0..<300 {
             try one.set("b", "\(number)")
             try await one.settle()
-            // By then, the log has the deletion, but no longer the item itself.
+            // By then, the log of `one` has the deletion, but no longer the item itself.
             if number == 100 { try await machine.settle() }
         }
         #expect(server.records.keys.count { $0.contains(log) } == count + 1)

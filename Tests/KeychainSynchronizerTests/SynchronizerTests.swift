@@ -90,7 +90,9 @@ import Testing
         #expect(try await one.status().waitingCount == 0)
     }
 
-    @Test func `an entry that was stored without an answer doesn't cause a fork`() async throws {
+    @Test func `an entry that the server stored without answering doesn't cause a fork`()
+        async throws
+    {
         let (one, two) = try await pair()
         try one.set("a", "1")
         server.leaveUnanswered(1)
@@ -101,7 +103,8 @@ import Testing
         #expect(try await two.status().notices == [])
     }
 
-    @Test func `the status says that the last entry has to be stored before anything is read`()
+    @Test
+    func `the status says that nothing is read until the server has stored the log's last entry`()
         async throws
     {
         let (one, two) = try await pair()
@@ -176,12 +179,14 @@ import Testing
         #expect(try two.values() == ["a": "1", "b": "2"])
     }
 
-    @Test func `a deletion stays in its log until it is acknowledged`() async throws {
+    @Test func `a deletion stays in its machine's log until the other machine acknowledges it`()
+        async throws
+    {
         let (one, two) = try await pair()
         try one.set("a", "1")
         try one.set("b", "2")
         try await converge(one, two)
-        // The log is compacted. The deletion stays in it until machine two has acknowledged it.
+        // The log is compacted, but keeps the deletion until machine two has acknowledged it.
         try one.delete("a")
         for number in 0..<200 {
             try one.set("b", "\(number)")
@@ -267,8 +272,8 @@ import Testing
             try await one.status().staying == [StayingItems(reason: .systemBound, count: 1)])
     }
 
-    /// No program can make such items synchronizable. An older keychain could have one.
-    @Test func `keys in hardware and items under an access control have a reason to stay`() {
+    /// No program can make such items synchronizable, but an older keychain may contain some.
+    @Test func `keys in hardware and items under an access control have a reason not to be sent`() {
         var record = ItemRecord(
             itemClass: .key,
             attributes: [.tokenID: .string("com.apple.setoken"), .modificationDate: .date(1)],
@@ -437,7 +442,7 @@ import Testing
                 .add(machine: Data(machine), name: "\(number)", groups: nil))
             try await one.settle()
         }
-        // Machine three's next entry refers to the last of these changes.
+        // Machine three's next entry refers to the last of these additions.
         try three.restart()
         try three.set("a", "1")
         try await three.settle()

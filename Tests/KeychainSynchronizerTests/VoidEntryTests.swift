@@ -1,5 +1,5 @@
-// VoidEntryTests: entries that don't count, since the machine that removed another one had not read
-// them, and entries that are missing.
+// VoidEntryTests: entries that a removal makes void, and entries that are missing. If one machine
+// removes another, entries that the removing machine had not read don't count.
 
 import Foundation
 import KeychainCore
@@ -24,7 +24,9 @@ import Testing
         return (one, two, three)
     }
 
-    @Test func `an item of a removed machine is kept by a machine that had read it`() async throws {
+    @Test func `a removed machine's item is kept if one of the other machines had read it`()
+        async throws
+    {
         let (one, two, three) = try await machines()
         let before = Set(server.records.keys)
         try three.set("a", "1")
@@ -32,7 +34,7 @@ import Testing
         try await one.settle()
         #expect(try one.values() == ["a": "1"])
         try one.restart()
-        // Machine two removes machine three, and doesn't see its last entry.
+        // Machine two removes machine three, and doesn't see machine three's last entry.
         server.hide { !before.contains($0) && $0.contains("/l/") }
         _ = try await two.relay.send(.remove(try await three.id()))
         try await two.settle()
@@ -42,7 +44,7 @@ import Testing
         #expect(try two.values() == ["a": "1"])
     }
 
-    @Test func `an item of a removed machine stays, although the copy of it is in a void entry`()
+    @Test func `a removed machine's item is kept, although the entry with the copy of it is void`()
         async throws
     {
         let (one, two, three) = try await machines()
@@ -52,7 +54,8 @@ import Testing
         try three.set("a", "1")
         try await converge(one, two, three, four, five)
         let before = Set(server.records.keys)
-        // Machine two copies the item into its log, and machine one doesn't see the copy.
+        // Machine two copies the item into its log. Machine one doesn't see the copy when it
+        // removes machine five. So the entry with the copy is void.
         _ = try await two.relay.send(.remove(try await three.id()))
         try await two.settle()
         server.hide { !before.contains($0) && $0.contains("/l/") }
@@ -77,7 +80,7 @@ import Testing
         _ = try await two.relay.send(.remove(try await three.id()))
         try await two.settle()
         server.hide { _ in false }
-        // Machine one reads the removal, and its new entry can't be stored.
+        // Machine one reads the removal, and can't store the entry that contains its changes again.
         server.setReadOnly(true)
         await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
         #expect(try await one.status().waitingCount == 3)
@@ -103,7 +106,7 @@ import Testing
         let description = try await two.relay.send(.describe).message
         _ = try await one.relay.send(.add(machine: description, name: "two", groups: groups))
         try await one.settle()
-        // Machine two reads an entry that it can't open, and not the one with its keys.
+        // Machine two reads an entry that it can't open. The entry with its keys is hidden.
         server.hide { !before.contains($0) && $0.contains("/l/") }
         try await two.joinListed()
         try await two.settle()
@@ -146,8 +149,8 @@ import Testing
         #expect(try two.values() == one.values())
     }
 
-    /// Before the recovery code is given again, a session without it reads the grants of keys to
-    /// the code, and can't open them.
+    /// After a restart, the session doesn't have the recovery code: it reads the grants of keys to
+    /// the code, and can't open them. Then the code is given again.
     @Test func `the recovery code can be given again after the session with it has ended`()
         async throws
     {

@@ -9,7 +9,7 @@ import Testing
 @testable import KeychainTPM
 
 @Suite struct `A machine of a circle with a TPM` {
-    @Test func `it signs with a key in the TPM, and other machines accept the signatures`()
+    @Test func `it and a machine without a TPM accept each other's entries, also after a restart`()
         async throws
     {
         let (chip, server) = (try SimulatedChip(), MemoryStore())

@@ -25,7 +25,7 @@ import Testing
 
     private func expectEmptySlots(_ chip: SimulatedChip) throws {
         let connection = try chip.connection()
-        // These are the first handles of transient objects and of loaded sessions.
+        // The handles of transient objects and of loaded sessions begin at these numbers.
         #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [])
         #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
     }

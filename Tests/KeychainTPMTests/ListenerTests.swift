@@ -46,8 +46,8 @@ final class Listener: Sendable {
     /// All traffic so far, in both directions.
     var bytes: Data { Data(heard.withLock { $0 }) }
 
-    /// The codes of all messages so far: command codes, and response codes, which have the same
-    /// position.
+    /// The codes of all messages so far: the command codes of commands, and the response codes of
+    /// responses. Both are at the same offset in their messages.
     var commandCodes: [UInt32] {
         var codes: [UInt32] = []
         var rest = Array(heard.withLock { $0 })[...]
@@ -137,8 +137,9 @@ final class Listener: Sendable {
     /// The steps at which the connection breaks are reading the storage key, deriving the storage
     /// key, opening a session, and loading the key.
     ///
-    /// A resource manager would flush the objects of a broken connection, but this chip has none.
-    /// An object that was loaded before the break stays loaded until the chip is restarted.
+    /// A resource manager would flush the objects of a broken connection, but this chip has no
+    /// resource manager. An object that was loaded before the break stays loaded until the chip is
+    /// restarted.
     @Test(arguments: 0..<4)
     func `a broken connection to the chip is opened again`(_ step: Int) throws {
         let chip = try SimulatedChip()

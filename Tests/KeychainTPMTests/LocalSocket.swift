@@ -33,7 +33,7 @@ enum LocalSocket {
         }
     }
 
-    /// The next connection, or `nil` if the socket was shut down.
+    /// The next connection, or `nil` if the socket was shut down or `accept` failed.
     static func accepted(by descriptor: Int32) -> Int32? {
         let accepted = accept(descriptor, nil, nil)
         return accepted >= 0 ? accepted : nil
@@ -58,7 +58,8 @@ enum LocalSocket {
     ) throws -> Int32 {
         var address = sockaddr_un()
         address.sun_family = UInt16(AF_UNIX)
-        // SAFETY: the path fits with its terminating zero. The size is the size of the address.
+        // SAFETY: only a path that fits with its terminating zero is copied. `body` gets the size
+        // of the whole address.
         try unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
             guard path.utf8.count < target.count else { throw RawFailure(code: .max) }
             unsafe target.copyBytes(from: path.utf8)

@@ -57,7 +57,7 @@ import KeychainCore
         }
     }
 
-    @Test func `a device without access is reported with the group to join`() {
+    @Test func `a device that the process may not access is reported with the group to join`() {
         let choice = HardwareChoice.of([:], device: "/dev/null") { _ in
             false
         }

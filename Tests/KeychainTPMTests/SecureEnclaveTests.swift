@@ -70,7 +70,7 @@ import Testing
         return try P256.Signing.PublicKey(x963Representation: try #require(data as Data?))
     }
 
-    @Test func `a key created by one process signs in another after the chip restarted`()
+    @Test func `a key created by one process signs in another process after the chip restarted`()
         throws
     {
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -1,5 +1,5 @@
-// SimulatedChip: a software TPM 2.0 (swtpm) in a temporary folder, for one test. Raw commands call
-// functions of the TPM that the keychain never uses (TPM 2.0 Library, part 3).
+// SimulatedChip: a software TPM 2.0 (swtpm) in a temporary folder, for one test. Raw commands (TPM
+// 2.0 Library, part 3) change the TPM as other programs can, for example by persistent keys.
 
 #if TPM
 
@@ -39,7 +39,8 @@ final class SimulatedChip {
     var socketPath: String { folder.appending(path: "tpm").path }
     var configuration: String { "swtpm:path=\(socketPath)" }
 
-    /// A new module for this chip, with a separate connection as in another process.
+    /// A new `TrustedPlatformModule` for this chip. It has its own connection, as another process
+    /// would have.
     func module(patience: Duration = .seconds(60)) -> TrustedPlatformModule {
         TrustedPlatformModule(configuration: configuration, patience: patience)
     }
@@ -48,7 +49,7 @@ final class SimulatedChip {
         try TSSConnection(TSSLibrary.ofThisSystem.get(), configuration: configuration)
     }
 
-    /// Starts the chip, with its previous seeds.
+    /// Starts the chip. If it was started before, it has the same seeds as then.
     func start() throws {
         guard let path = Self.path else {
             throw NoSimulator(
@@ -95,7 +96,7 @@ final class SimulatedChip {
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     /// tpm2-tss would print an error for each failure that these tests cause. TSS2_LOG prevents
-    /// these messages. The library reads the variable while being loaded, which happens later.
+    /// these messages. The library is loaded later and reads the variable then.
     private static let quiet: Void = {
         // SAFETY: both strings are copied. glibc never frees the initial environment of a process,
         // so a concurrent reader isn't disturbed.
@@ -125,8 +126,8 @@ struct RawFailure: Error, Hashable {
 extension SimulatedChip {
     static let owner: UInt32 = 0x4000_0001
 
-    /// Derives a storage key of the keychain's kind and leaves the key loaded. A different `unique`
-    /// gives a different key. An empty `unique` gives the key that the keychain derives.
+    /// Derives a storage key from the keychain's template and leaves the key loaded. A different
+    /// `unique` gives a different key. An empty `unique` gives the key that the keychain derives.
     func createPrimary(unique: [UInt8] = []) throws -> UInt32 {
         var template = Array(PublicArea.template(.storage).dropFirst(2).dropLast(4))
         template += unique.sized + [0, 0]
@@ -148,7 +149,7 @@ extension SimulatedChip {
         _ = try command(0x129, handles: [Self.owner], Array(password.utf8).sized)
     }
 
-    /// Sends a command whose first handle has an empty password.
+    /// Sends a command, with an empty password as the authorization for its first handle.
     private func command(
         _ code: UInt32, handles: [UInt32], _ parameters: [UInt8]
     ) throws -> [UInt8] {

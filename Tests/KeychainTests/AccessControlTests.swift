@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ways, [Keychain.AccessControl.userPresence, .devicePasscode])
-    func `saving an item that requires presence or the passcode doesn't prompt, and loading does`(
+    func `saving a new item that requires presence or passcode doesn't prompt, and loading does`(
         way: Way, control: Keychain.AccessControl
     ) throws {
         let keychain = keychain(way)
@@ -213,13 +213,13 @@ import Testing
         let second = try asked { try keychain.save("newer", for: key(.applicationPassword)) }
         #expect(second == [.passcode, .applicationPassword])
         #expect(try keychain.load(key(nil)) == "newer")
-        // A wrong password isn't taken as a new password, and changes nothing.
+        // A wrong password isn't taken as a new password, and the item isn't changed.
         test.person = TestKeychain.Person(applicationPassword: "other")
         let third = asked {
             let error = failure { try keychain.save("lost", for: key(.applicationPassword)) }
             #expect(error?.code == .authFailed)
         }
-        // A wrong password can be corrected twice.
+        // After a wrong password, the user is asked twice more.
         #expect(third == [.applicationPassword, .applicationPassword, .applicationPassword])
         test.person = TestKeychain.Person(applicationPassword: "open")
         #expect(try keychain.load(key(nil)) == "newer")
@@ -277,10 +277,10 @@ import Testing
         #expect(test.askedQuestions.isEmpty)
     }
 
-    /// Only the engine is tested. With the SecItem functions, an observable secret ignores its
-    /// context.
+    /// An observable secret gets the application password from its context. Only the engine is
+    /// tested: with the SecItem functions, an observable secret ignores its context.
     @MainActor @Test(arguments: [true, false])
-    func `a secret that needs a context's credential is shown only by objects with this context`(
+    func `only observable secrets that have an item's application password show its value`(
         isContextFirst: Bool
     ) async throws {
         let way = Way.typedInMemory
@@ -334,12 +334,12 @@ import Testing
         #expect(test.askedQuestions.count == 1)
     }
 
-    @Test func `a migration refuses a protected item whose access control SecItem can't show`()
+    @Test func `a protected item whose access control can't be identified isn't migrated`()
         throws
     {
         let source = keychain(.secItemInMemory)
-        // Another program may have made such items. The first item requires authentication, and the
-        // second doesn't.
+        // Another program may have saved items with access controls that this API can't identify.
+        // The first item requires authentication, and the second doesn't.
         try source.save(
             "guarded", for: key(Keychain.AccessControl([.biometryAny, .devicePasscode, .or])))
         try source.save(
@@ -367,7 +367,7 @@ import Testing
                 == ["vault": .failed, "open": .migrated])
         #expect(try source.load(key(nil)) == "guarded")
         #expect(try destination.load(KeychainKey<String>("open")) == "open")
-        // The error recommends a key that specifies an access control.
+        // As the error recommends, this key specifies an access control.
         #expect(try destination.migrate(key(.userPresence), from: source) == .migrated)
         #expect(try destination.item(key(nil))?.accessControl == .userPresence)
         #expect(try source.items().isEmpty)
@@ -386,7 +386,8 @@ import Testing
         #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)
         #expect(try destination.load(key(nil)) == "secret")
         #expect(try source.items().isEmpty)
-        // An unprotected item at the source doesn't remove this protection either.
+        // An unprotected source item with the same value doesn't change the destination's
+        // protection.
         try source.save("secret", for: key(nil))
         #expect(try destination.migrateAll(from: source).isComplete)
         #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)

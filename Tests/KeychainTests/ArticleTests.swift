@@ -33,7 +33,7 @@ extension KeychainKey where Value == UUID {
         func show(_ note: String) { notes.withLock { $0.append(note) } }
     }
 
-    @Test func `the article's example of encryption works`() throws {
+    @Test func `an article's example of encryption works`() throws {
         let keychain = try TestDatabase(.typed).keychain()
         let photo = Data("photo".utf8)
         let name = "photo.jpg"
@@ -52,7 +52,7 @@ extension KeychainKey where Value == UUID {
         }
     }
 
-    @Test func `the article's example of a device identity works`() async throws {
+    @Test func `an article's example of a device identity works`() async throws {
         let database = try TestDatabase(.typed).database
 
         let identity = DeviceIdentity(service: "com.example.app", in: database)
@@ -71,7 +71,7 @@ extension KeychainKey where Value == UUID {
         #expect(try await !identity.exists())
     }
 
-    @Test func `the article's example of a migration works`() throws {
+    @Test func `an article's example of a migration works`() throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         let old = try TemporaryDefaults()
@@ -111,7 +111,7 @@ extension KeychainKey where Value == UUID {
         #expect(try shared.load(.token) == "new")
     }
 
-    @Test func `the article's example of availability works`() async throws {
+    @Test func `an article's example of availability works`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -137,7 +137,7 @@ extension KeychainKey where Value == UUID {
         #expect(try await keychain.waitUntilAvailable(.pin, timeout: .seconds(30)))
     }
 
-    @Test func `the article's example of custom coders works`() throws {
+    @Test func `an article's example of custom coders works`() throws {
         let keychain = try TestDatabase(.typed).keychain()
         let state = DeviceState(
             deviceID: "d", level: .unverified, registeredAt: Date(timeIntervalSince1970: 0.25))
@@ -145,7 +145,7 @@ extension KeychainKey where Value == UUID {
         #expect(try keychain.load(.legacyState) == state)
     }
 
-    @Test func `the article's example of the causes of errors works`() {
+    @Test func `an article's example of the causes of errors works`() {
         func advice(_ error: KeychainError) -> String {
             switch error.cause {
             case .contention: "try again"

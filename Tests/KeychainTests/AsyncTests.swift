@@ -151,13 +151,13 @@ private final class Captured: Sendable {
         await #expect(throws: CancellationError.self) { try await second.value }
         gate.signal()
         try await first.value
-        // Operations that are still waiting run before this empty operation.
+        // If the second operation were still waiting, it would run before this empty operation.
         try await pool.run {}
         #expect(!ran.withLock { $0 })
     }
 
     @Test
-    func `what an operation captured is released although its thread runs other operations`()
+    func `what an ended operation captured is released while its thread runs another operation`()
         async throws
     {
         let pool = BlockingPool(width: 1)

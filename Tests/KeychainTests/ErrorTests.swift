@@ -377,7 +377,7 @@ extension KeychainKey where Value == DeviceState {
             #expect(error.storedData == Data(value.utf8))
             errors.append(error)
         }
-        // The error of the coder quotes a number that is out of range, and the key of the number.
+        // The error of `JSONDecoder` quotes a number that is out of range, and the number's key.
         try keychain.save(#"{"SECRET-7":77777}"#, for: KeychainKey("ACCOUNT-7"))
         errors.append(
             try #require(
@@ -385,7 +385,7 @@ extension KeychainKey where Value == DeviceState {
         for error in errors {
             #expect(error.underlyingError != nil)
             #expect("\(error)".contains(". "))
-            // The coder's original error may quote the value. None of these texts may.
+            // The coder's original error may quote the value. None of these texts may quote it.
             var texts = [
                 "\(error)", String(reflecting: error), error.localizedDescription,
                 error.failureReason ?? "", error.recoverySuggestion ?? "",
@@ -438,7 +438,7 @@ extension KeychainKey where Value == DeviceState {
         }
     }
 
-    @Test func `a log line about an error says what is wrong with the keychain`() throws {
+    @Test func `a printed error says what is damaged and how to repair it`() throws {
         let service = FailingService(
             failure: .damagedStore("the database's structure is broken"))
         let keychain = Keychain(service: "s", in: Way.typed.database(service))

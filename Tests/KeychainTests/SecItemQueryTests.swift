@@ -31,7 +31,7 @@ import Testing
     static let identity: Set<String> = ["class", "svce", "agrp", "sync", "nleg"]
 
     @Test
-    func `every query contains class, service, chosen group, synchronizability and keychain type`()
+    func `a query has class, service, any chosen group, synchronizability and data protection`()
         throws
     {
         for query in [
@@ -95,7 +95,7 @@ import Testing
         #expect(query[kSecAttrSynchronizable] as? Bool == true)
     }
 
-    @Test func `a request that a dictionary can't express is refused, not shortened`() {
+    @Test func `a request that a dictionary can't fully express is refused`() {
         let certificates = ItemQuery(itemClass: .certificate)
         let subdomains = ItemQuery(itemClass: .internetPassword, hostOrSubdomain: "h")
         let tombstones = ItemQuery(itemClass: .genericPassword, isTombstone: true)
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [20, 12])
-    func `a persistent reference is kept unchanged, and bytes of another length are refused`(
+    func `a persistent reference of 20 or 12 bytes is kept unchanged, one byte more is refused`(
         byteCount: Int
     ) throws {
         let bytes = Data("genp".utf8) + Data((1...UInt8(byteCount - 4)))

@@ -199,7 +199,8 @@ import Testing
         let digest = Data(SHA256.hash(data: Data("message".utf8)))
         let blob = try #require(added.data)
         #expect(try handler.perform(SignDigest(digest, with: blob), as: caller).count == 64)
-        // The stored key has a new blob, so the handler no longer holds it under the first one.
+        // The stored key has a new blob, so the handler no longer knows the blob that the key had
+        // before it was stored.
         let again = #expect(throws: KeychainFailure.self) {
             try handler.perform(AddItem(item), as: caller)
         }

@@ -1,5 +1,5 @@
-// Replacement, deletion, listing, separation and protection of items. The tests run through the
-// engine and through the SecItem functions.
+// StorageTests: replacement, deletion, listing, separation and protection of items. Each test runs
+// through the engine and through the SecItem functions, on disk and in memory.
 
 import Foundation
 import Testing

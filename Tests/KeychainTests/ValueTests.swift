@@ -1,4 +1,5 @@
-// Values of many types round-trip through the engine and through the SecItem functions.
+// Values of many types round-trip through the typed API, on the engine and on the SecItem
+// functions.
 
 import Crypto
 import Foundation
@@ -98,7 +99,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `generic code stores a value in the same form as code for one type`(way: Way) throws {
+    func `a generic function stores a value in the same form as code for its concrete type`(
+        way: Way
+    ) throws {
         func save<Value: Codable & Sendable>(_ value: Value, in keychain: Keychain) throws {
             try keychain.save(value, for: KeychainKey("value"))
         }

@@ -23,7 +23,7 @@ private let nameless = CheckReport.DamagedItem(
 private let version = CheckReport.DamagedItem.earlierVersion(of: .random())
 
 @Suite struct `The report of a check` {
-    @Test func `damaged earlier versions are counted apart from the items`() {
+    @Test func `damaged earlier versions of items are counted separately from damaged items`() {
         let text = CheckCommand.text(of: report([item, version, version]), 0)
         #expect(
             text.hasSuffix(

@@ -32,7 +32,7 @@ import Testing
                     + "contains the secret."
             ),
         ])
-    func `a clipboard that can't be cleared later is cleared at once, and a failure is reported`(
+    func `if the clipboard can't be cleared later, the error says whether it was cleared at once`(
         _ canClear: Bool, _ end: String
     ) throws {
         let home = try TestHome()

@@ -92,7 +92,7 @@ import Testing
             ("bash", "--json db\t", "db/prod"), ("zsh", "--json db\t", "db/prod"),
             ("bash", "-a db\t", "db"), ("zsh", "-a db\t", "db"),
             ("bash", "\"db\t", "db/prod"), ("zsh", "'a b\t", "a b/$(touch ran)"),
-            // Inside an open bash quote, only names that need no quotes are completed.
+            // After an open quotation mark, bash completes only names that need no quotes.
             ("bash", "\"a b\t\"", "a b"), ("bash", "'it\t'", "it"),
         ] as [(String, String, String)])
     func `completion in the shell turns a name into exactly one word`(
@@ -109,7 +109,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: home.path + "/ran"))
     }
 
-    @Test func `completion in fish gets the names unchanged`() throws {
+    @Test func `completion in fish offers the names unchanged`() throws {
         let home = try home()
         let outcome = try home.run(
             "fish -c 'source ~/script.fish; complete -C \"keychainctl get \"; echo ==; "

@@ -84,8 +84,8 @@ import Testing
         #expect(DBusMessage(Self.message(signature: brackets, body: [1])) == nil)
     }
 
-    /// In this message the header's signature field has the type string. A string, unlike a
-    /// signature, can be longer than 255 bytes.
+    /// The header of this message declares the field with the body's signature as a string (`s`)
+    /// instead of a signature (`g`): a string can be longer than 255 bytes.
     @Test(arguments: ["a", "("]) func `a signature longer than 255 bytes is refused`(code: String) {
         let number = { (value: Int) in (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
         }

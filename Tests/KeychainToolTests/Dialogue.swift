@@ -95,7 +95,7 @@ final class Dialogue {
     /// Whether the terminal echoes input.
     var isEchoing: Bool {
         var modes = termios()
-        // SAFETY: written within the call.
+        // SAFETY: `modes` is written only within the call.
         guard unsafe tcgetattr(terminal, &modes) == 0 else { return false }
         return modes.c_lflag & tcflag_t(ECHO) != 0
     }
@@ -105,14 +105,14 @@ final class Dialogue {
     ///   silent for too long.
     private func readMore() -> Bool {
         var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-        // SAFETY: one entry, used within the call.
+        // SAFETY: `poll` gets one entry, and uses it only within the call.
         guard unsafe poll(&waiting, 1, Self.patience) == 1 else {
             Issue.record("The program is silent. It has shown: \(shown)")
             kill(process, SIGKILL)
             return false
         }
         var bytes = [UInt8](repeating: 0, count: 4096)
-        // SAFETY: written within the array's bounds.
+        // SAFETY: `read` writes only within the array's bounds.
         let count = unsafe bytes.withUnsafeMutableBytes {
             unsafe read(terminal, $0.baseAddress, $0.count)
         }

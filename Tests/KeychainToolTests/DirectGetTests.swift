@@ -36,7 +36,7 @@ import Testing
         ["get", "-s", "mail", "--passcode-fd", "3"], ["get", "--", "-s", "mail"],
         ["help", "get"], ["get", "-s", "mail", "--label", "x"], ["get", "--serv", "mail"],
     ])
-    func `parsing get directly leaves all other command lines to ArgumentParser`(
+    func `command lines that can't be parsed directly are left to ArgumentParser`(
         _ arguments: [String]
     ) {
         #expect(DirectGet.request(arguments) == nil)

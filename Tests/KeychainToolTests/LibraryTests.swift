@@ -4,10 +4,10 @@ import Foundation
 import Testing
 
 @Suite struct `Libraries of a program` {
-    /// All of Foundation with internationalization is many times the size of a program, and loading
-    /// it takes half of the start time.
+    /// The whole of Foundation, with its internationalization library, is many times the size of a
+    /// program. A program that loads it spends half of its start time on that.
     @Test(arguments: ["keychainctl", "keychaind"])
-    func `a program loads FoundationEssentials and not the rest of Foundation`(
+    func `a program loads FoundationEssentials, but not the rest of Foundation`(
         _ program: String
     ) throws {
         let path = ChildProcess.programs + "/" + program

@@ -1,4 +1,5 @@
-// The guarantees of `run --mask`: what is concealed, and that nothing else differs from `run`.
+// The guarantees of `run --mask`: what it conceals, and how it passes on output, signals and the
+// status of the program.
 
 import Foundation
 import Glibc
@@ -59,7 +60,8 @@ import Testing
         }
     }
 
-    /// A shell command that starts a background process without open output streams.
+    /// A shell command that starts a background process whose output streams are closed, and stores
+    /// its process id in `p`.
     private static let waiting = "sleep 60 >&- 2>&- & p=$!"
 
     @Test(arguments: ["HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH", "ALRM"])
@@ -170,8 +172,8 @@ import Testing
                 .init(descriptor: 1, path: home.path + "/out", flags: O_RDWR | O_NONBLOCK),
                 .init(descriptor: 2, path: home.path + "/errors", flags: O_WRONLY | O_CREAT),
             ])
-        // The reader waits until `errors` has a line. By then the program's output pipe and the
-        // named pipe `out` are full.
+        // The reader waits, for 5000 checks at most, until `errors` has a line. By then the program
+        // has written more bytes than its output pipe and the named pipe `out` can hold.
         let reader =
             "for i in $(seq 5000); do grep -q . errors && break; done; head -c 300000 out | wc -c"
         #expect(try home.run(reader).output == "300000\n")

@@ -25,7 +25,7 @@ import Testing
         #expect(ProtectionClass(commandLineName: name) == nil)
     }
 
-    @Test func `every protocol and authentication type has a name that is read back`() {
+    @Test func `the name of each protocol and authentication type converts to its code and back`() {
         for (attribute, table, count) in [
             (Attribute.protocolType, NetworkNames.protocols, 31),
             (.authenticationType, NetworkNames.authenticationTypes, 8),

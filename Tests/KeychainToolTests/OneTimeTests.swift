@@ -77,7 +77,7 @@ import Testing
         #expect(least.kind == .time(period: 30) && least.digits == 6 && least.algorithm == .sha1)
     }
 
-    @Test func `the value of a parameter doesn't become another parameter`() throws {
+    @Test func `a parameter's value can't add another parameter to the URI`() throws {
         let secret = try OneTimeSecret(
             base32: "MY", label: "a", parameters: [("issuer", "A & B=é"), ("digits", "7")])
         #expect(secret.uri == "otpauth://totp/a?secret=MY&issuer=A%20%26%20B%3D%C3%A9&digits=7")

@@ -78,7 +78,9 @@ import Testing
             ("2026-02-31", nil), ("2026-02-29", nil), ("2026-13-01", nil),
             ("2026-05-01T24:00:00Z", nil), ("yesterday", nil), ("", nil),
         ] as [(String, Int64?)])
-    func `a date on the command line must exist`(_ text: String, _ seconds: Int64?) {
+    func `as an argument, a date is accepted only if the calendar has it`(
+        _ text: String, _ seconds: Int64?
+    ) {
         #expect(MomentArgument(argument: text)?.milliseconds == seconds.map { $0 * 1000 })
     }
 

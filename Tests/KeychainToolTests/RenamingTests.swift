@@ -28,7 +28,7 @@ import Testing
             isSynchronizable: nil)
     }
 
-    @Test func `renaming decrypts no secret, and needs a prompt if the item requires presence`()
+    @Test func `renaming decrypts no secret, but fails without a prompt if presence is required`()
         throws
     {
         let home = try TestHome()

@@ -42,7 +42,8 @@ private let otherUser: uid_t = 65_534
         #expect(!outcome.output.contains(home.path), "\(outcome.output)")
     }
 
-    @Test func `a set-user-id keychainctl that belongs to its caller behaves like any other`()
+    @Test
+    func `a set-user-id keychainctl that belongs to its caller behaves like an ordinary one`()
         throws
     {
         let home = try TestHome()

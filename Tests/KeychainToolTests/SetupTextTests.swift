@@ -129,7 +129,7 @@ import Testing
             "", "[]", "null", "7", "{", "{\"a\":}", "{} {}", "{\"a\":1,}", "{'a':1}", "{\"a\" 1}",
             #"{"a":1,"a":2}"#, "{\"credsStore\":\"x\"", "{\"a\": tru}",
         ])
-    func `text that isn't a single valid JSON object is refused`(_ text: String) {
+    func `text that isn't a single JSON object with distinct names is refused`(_ text: String) {
         #expect(throws: TextProblem.notUnderstood(line: 1)) { try stored(text) }
     }
 }

@@ -175,7 +175,9 @@ import Testing
             otherwise: "keychainctl: The item is locked with the passcode.")
     }
 
-    @Test func `the correct passcode proves presence without a second prompt`() throws {
+    @Test func `the passcode proves presence, and is requested again only after a wrong passcode`()
+        throws
+    {
         let home = try TestHome()
         try GuardedItems.add(to: home)
         try expectPasscode(

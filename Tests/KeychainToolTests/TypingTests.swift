@@ -76,7 +76,10 @@ import Testing
         #expect(try home.run("keychainctl get db/ada").output == "tiger")
     }
 
-    @Test func `the security command reports a locked item, and prompts at a terminal`() throws {
+    @Test
+    func `for a locked item, the security command prompts at a terminal and otherwise reports it`()
+        throws
+    {
         let home = try home("printf tiger | keychainctl set db/ada")
         let engine = try KeychainEngine.open(
             directory: home.path + "/.local/share/keychain", options: .testing)

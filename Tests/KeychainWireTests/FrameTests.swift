@@ -75,8 +75,7 @@ import Testing
         return (kinds, parts.map(\.count), try Messages.value(Answer.self, whole.all))
     }
 
-    @Test func `a long answer is sent in several frames of any size, and arrives complete`() throws
-    {
+    @Test func `an answer that is sent in frames of any size arrives complete`() throws {
         var values = RandomValues(seed: 4)
         let items = (0..<5).map { _ in values.item() }
         let size = Messages.bytes(items).count

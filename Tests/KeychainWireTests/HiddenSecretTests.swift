@@ -61,9 +61,9 @@ import Testing
         return "\(dumped)\n\(value)\n\(String(reflecting: value))"
     }
 
-    /// Whether a text contains bytes of the secret, as a list or in separate lines, or half of the
-    /// token. The number of a single byte doesn't count, because the same digits could be part of a
-    /// memory address in the dump of a `Data` value.
+    /// Whether a text contains the secret's first two bytes as a list, one of its bytes as a line
+    /// of a dump, or half of the grant's token. Other occurrences of a byte's number don't count,
+    /// because its digits could be part of a memory address in the dump of a `Data` value.
     private func shows(_ text: String) -> Bool {
         let halves = [Self.grant.token.high, Self.grant.token.low]
         let tokens = halves.flatMap { ["\($0)", String($0, radix: 16)] }

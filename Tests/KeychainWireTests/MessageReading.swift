@@ -53,7 +53,8 @@ enum Messages {
     /// Decodes a message from a client as the service does.
     ///
     /// - Returns: `nil` for a message that contains no request.
-    /// - Throws: `param` or `unimplemented`.
+    /// - Throws: `param` if the message is malformed; `unimplemented` if its kind or its request
+    ///   code is unknown.
     static func request(
         _ message: [UInt8], elementLimit: Int = WireLimits.elementCount
     ) throws(KeychainFailure) -> ReadRequest? {

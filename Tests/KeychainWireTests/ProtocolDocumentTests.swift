@@ -47,7 +47,7 @@ import Testing
         #expect(WireLimits.versions == 2...2)
     }
 
-    /// The values in the example, by name.
+    /// The parts of the document's example: their names and their bytes.
     private static func examples() throws -> [(String, [UInt8])] {
         let groups = AccessGroups(["default"])
         let welcome = Welcome(

@@ -100,7 +100,7 @@ import Testing
             let isOurs = String(reflecting: type(of: value)).hasPrefix("Keychain")
             for child in Mirror(reflecting: value).children {
                 let field = "\(type(of: value)).\(child.label ?? "?")"
-                // A hidden value always prints the same text, so hash values are compared.
+                // A secret's description doesn't depend on its bytes, so hash values are compared.
                 let text = (child.value as? any Hashable).map { "\(AnyHashable($0).hashValue)" }
                 if isOurs { seen[field, default: []].insert(text ?? "\(child.value)") }
                 note(child.value)

@@ -30,8 +30,8 @@ import Testing
         #expect(example.contains(compiled))
     }
 
-    /// `Examples/Tutorials` contains the programs of the first articles. Tests there check that the
-    /// articles show exactly these programs.
+    /// `Examples/Tutorials` contains the programs of the first article of each product. Tests there
+    /// check that the articles show exactly these programs.
     @Test func `the documentation of a library product begins with an article that is tested`()
         throws
     {
@@ -111,11 +111,11 @@ import Testing
                 #expect(Repository.exists(name), "\(document) links to \(target)")
             }
         }
-        // Ensures that a change of the pattern below doesn't make this test empty.
+        // Fails if the patterns in `links(in:)` are changed so that they find almost no links.
         #expect(count > 10)
     }
 
-    @Test func `a link is recognized in every position`() {
+    @Test func `only links to files are found, in lines of text and in link definitions`() {
         let document = RepositoryFile(
             path: "A.md",
             lines: [
@@ -143,8 +143,8 @@ import Testing
             .filter { $0.name.contains("-v") }
         #expect(documents.count >= 6)
         let vectors = try Repository.files(in: "Documentation/Formats/vectors", suffix: ".json")
-        // Parts of a format have vectors of their own. The document of circles is
-        // Synchronization.md.
+        // These vectors have no document of the same name. They test a part of a format, whose
+        // document describes the part; Synchronization.md describes circles.
         let parts = [
             "anchor-v1.json", "circle-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
             "label-v2.json", "pages-v2.json", "record-v1.json",
@@ -169,7 +169,8 @@ import Testing
         }
     }
 
-    /// The completion scripts that ArgumentParser generates complete no names of items.
+    /// The completion scripts that ArgumentParser generates can't complete names of items. So the
+    /// scripts of `keychainctl completions` must be installed instead.
     @Test(arguments: ["dev", "Distribution/debian/build"])
     func `the installed completions complete names of items`(path: String) throws {
         let script = try Repository.file(path)

@@ -1,5 +1,6 @@
-// RequirementsTests: Documentation/Requirements.md names an existing test for every sentence.
-// Documentation/Cases.md contains every behavior case that tests and documents cite by number.
+// RequirementsTests: Documentation/Requirements.md names an existing test for every sentence, or
+// what the sentence waits for. Documentation/Cases.md contains every behavior case that tests and
+// Documentation/Differences.md cite by number.
 
 import Foundation
 import Testing

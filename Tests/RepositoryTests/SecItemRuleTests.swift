@@ -12,8 +12,8 @@ import Testing
             (systems.map { "Examples/Systems/\($0)/Sources" }
             + ["Examples/GenericKeys/Sources"])
             .flatMap { try Repository.files(in: $0, suffix: ".swift") }
-        // Other files, such as stand-ins for servers and the applications' values, don't create
-        // dictionaries for the SecItem functions.
+        // Files without `kSec`, such as stand-ins for servers, don't create dictionaries for the
+        // SecItem functions.
         return (library + examples).filter { $0.lines.contains { $0.contains("kSec") } }
     }
 
@@ -71,7 +71,7 @@ import Testing
         ("    static let query: [String: Any] = [", true),
         ("    private var query: [String: Any] = [:]", true),
         ("        var query: [String: Any] = [:]", false), ("let query: [String: Any] = [:]", true),
-        // In a function outside any type.
+        // A local constant in a function outside any type isn't a stored property.
         ("    let changes: [String: Any] = [", false),
         ("    private var query: [String: Any] {", false),
     ])
@@ -147,7 +147,9 @@ import Testing
         #expect(statuses.count > 30)
     }
 
-    @Test func `an ignored result of a verification or of random bytes causes a warning`() throws {
+    @Test func `ignoring the result of a verification or SecRandomCopyBytes causes a warning`()
+        throws
+    {
         let verdicts = try Self.declarations().filter { Self.verdicts.contains($0.name) }
         #expect(Set(verdicts.map(\.name)) == Self.verdicts)
         for function in verdicts {

@@ -94,9 +94,10 @@ import Testing
         #expect(readers.map(\.path) == ["Sources/KeychainCrypto/Memory/ProcessEnvironment.swift"])
     }
 
-    /// The handlers in front of a keychain have concrete types. One case of `KeychainHandler`, and
-    /// on Apple's platforms one of `SystemHandler`, is for handlers that tests supply.
-    @Test func `only two files use any RequestHandler`() throws {
+    /// Other code uses handlers of concrete types, such as `KeychainHandler`. One case of
+    /// `KeychainHandler`, and on Apple's platforms one of `SystemHandler`, is for handlers that
+    /// tests supply.
+    @Test func `only two files use the type any RequestHandler`() throws {
         let files = try Repository.sources().filter { file in
             file.codeLines.contains { $0.text.contains("any RequestHandler") }
         }
@@ -117,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a safety comment counts only in its own function`() {
+    @Test func `a safety comment covers only its function, or outside functions the next line`() {
         let file = RepositoryFile(
             path: "Sources/M/F.swift",
             lines: [
@@ -144,7 +145,7 @@ import Testing
         #expect(found > 0)
     }
 
-    @Test func `a lock is recognized by a word in a comment`() {
+    @Test func `only the whole words lock, locks and mutex in a comment mention a lock`() {
         #expect(Self.namesLock(["let a = 1", "/// Guarded by the lock of its owner."]))
         #expect(Self.namesLock(["let state: Mutex<Int>  // This mutex guards all of it."]))
         #expect(!Self.namesLock(["// A block of bytes that is locked and unlocked."]))
@@ -160,8 +161,8 @@ import Testing
 
     // MARK: Parsing
 
-    /// Whether a comment in the lines contains the word "lock" or "mutex". The word "block" doesn't
-    /// count.
+    /// Whether a comment in the lines contains the word "lock", "locks" or "mutex". Other words
+    /// that contain these, such as "block", don't count.
     private static func namesLock(_ lines: some Sequence<Substring>) -> Bool {
         lines.contains { line in
             line.firstRange(of: "//").map {
@@ -176,8 +177,9 @@ import Testing
             .flatMap { try Repository.files(in: $0, suffix: ".swift") }
     }
 
-    /// The numbers of the lines in functions with a `// SAFETY:` line inside or directly above, and
-    /// of the lines directly below such a line.
+    /// The numbers of the lines that a `// SAFETY:` comment covers: all lines of a function that
+    /// has such a comment inside or directly above it, and the first line of code below each such
+    /// comment.
     private static func reasonedLines(of file: RepositoryFile) -> Set<Int> {
         func indentation(_ line: Substring) -> Int { line.prefix { $0 == " " }.count }
         func isReason(_ line: Substring) -> Bool { line.contains("// SAFETY:") }
@@ -200,7 +202,7 @@ import Testing
                 reasoned.formUnion(start + 1...end + 1)
             }
         }
-        // Outside functions, the statement below the safety comment counts.
+        // Outside functions, a safety comment covers the first line of code below it.
         for (index, line) in file.lines.enumerated() where isReason(line) {
             let next = file.lines[(index + 1)...].firstIndex {
                 !$0.drop { $0 == " " }.hasPrefix("//")
@@ -210,7 +212,8 @@ import Testing
         return reasoned
     }
 
-    /// The lines with the keyword `unsafe`. `nonisolated(unsafe)` and `@unsafe` are declarations.
+    /// The lines with the keyword `unsafe`. `nonisolated(unsafe)` and `@unsafe` don't count,
+    /// because they only declare that something is unsafe.
     private static func unsafeLines(of file: RepositoryFile) -> [(number: Int, text: String)] {
         file.codeLines.filter { _, text in
             guard text.contains("unsafe") else { return false }

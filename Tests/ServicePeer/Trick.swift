@@ -108,7 +108,7 @@ struct Trick {
         guard code == 0 else { throw Failure() }
     }
 
-    /// Answers the challenge, and continues until the end of standard input.
+    /// Answers the challenge, and waits for the end of standard input.
     func answerAndStay() throws {
         try answer(on: try connected())
         while readLine() != nil {}

@@ -166,7 +166,8 @@ package final class Device: Sendable {
             DeleteItems(Self.query(account), tombstones: tombstones), as: Self.caller)
     }
 
-    /// Changes an item, which then belongs to this machine only.
+    /// Changes an item's value, and moves the item to a class of *this device only*. The item is
+    /// then no longer synchronized.
     package func makeLocal(_ account: String, _ value: String) throws {
         clock.now += 1
         try engine.perform(
@@ -207,7 +208,8 @@ package final class Device: Sendable {
     }
 }
 
-/// Lets devices settle four times each, so that nothing changes any more.
+/// Lets the devices settle in turn, four times each. In these tests, that is enough for all changes
+/// to reach all devices.
 package func converge(_ devices: Device...) async throws {
     for _ in 0..<4 {
         for device in devices { try await device.settle() }

@@ -51,7 +51,7 @@ package enum PageSeal {
         }
     }
 
-    /// The device key beside a database, if it isn't sealed by hardware.
+    /// The device key beside a database. It must not be sealed by hardware.
     package static func deviceKey(besideDatabaseAt path: String) throws -> SecretBytes {
         let folder = StoreFolder(path: (path as NSString).deletingLastPathComponent)
         guard let file = try folder.read(.deviceKey) else { throw CocoaError(.fileReadNoSuchFile) }

@@ -48,8 +48,8 @@ package struct Needle: Sendable {
         for (index, byte) in masked.enumerated() {
             unsafe page.storeBytes(of: byte ^ Self.mask, toByteOffset: index, as: UInt8.self)
         }
-        // The search reads memory through this file, because other threads may unmap the memory
-        // meanwhile.
+        // The search reads memory through /proc/self/mem, because other threads may unmap the
+        // memory meanwhile.
         let memory = unsafe open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
         guard memory >= 0 else { throw UnreadableMemory() }
         defer { close(memory) }
@@ -118,8 +118,8 @@ package struct Needle: Sendable {
 
     /// All readable regions that can contain what this process wrote, in order.
     private static func readableRegions() throws -> [Range<UInt>] {
-        // The size of this file isn't known in advance. A read with a fixed size could return only
-        // the beginning of the file.
+        // The size of /proc/self/maps isn't known in advance. A read with a fixed size could return
+        // only the beginning of the file.
         guard let file = FileHandle(forReadingAtPath: "/proc/self/maps") else {
             throw UnreadableMemory()
         }

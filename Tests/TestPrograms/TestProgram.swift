@@ -15,7 +15,7 @@ package final class TestProgram {
     private let output = Pipe()
     private var rest = Data()
 
-    /// Starts a program from the build folder of the tests.
+    /// Starts an executable of this package.
     ///
     /// - Parameters:
     ///   - name: The name of the executable.
@@ -50,7 +50,7 @@ package final class TestProgram {
         .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The next line, or `nil` at the end of the output.
+    /// The next complete line, or `nil` at the end of the output.
     package func line() -> String? {
         while true {
             if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -64,7 +64,7 @@ package final class TestProgram {
         }
     }
 
-    /// All lines up to the end of the output.
+    /// The remaining complete lines. Waits for the end of the program.
     package func lines() -> [String] {
         var all: [String] = []
         while let line = line() { all.append(line) }

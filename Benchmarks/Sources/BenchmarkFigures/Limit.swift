@@ -1,11 +1,11 @@
 // Limit: all limits on the benchmarks' figures, in one table.
-//   (1) Each limit is defined only here, together with its aim, a stricter limit that has not been
-//       reached yet. Only the limits from the specifications of the example systems are elsewhere:
-//       in `systems-benchmarks` in Examples/Systems.
+//   (1) Each limit is defined only here. Some limits also have an aim: a stricter limit that has
+//       not been reached yet. Only the limits from the specifications of the example systems are
+//       elsewhere: in `systems-benchmarks` in Examples/Systems.
 //   (2) Noise is determined from the rounds of the same run. A limit is missed if the median and
-//       at least three quarters of the rounds miss it. If the median misses it but more than a
-//       quarter of the rounds don't, the result is within noise. A figure that was counted or
-//       measured once has no noise.
+//       at least three quarters of the rounds miss it. If the median misses the limit but more
+//       than a quarter of the rounds don't, the result is within noise. A figure that was counted
+//       or measured once has no noise.
 //   (3) A floor is the cost of the same work without a keychain, measured in the same run. A
 //       reference time is a constant in `ReferenceTime`.
 
@@ -95,7 +95,7 @@ package enum Bound: Sendable {
     case atMost(Double)
     case atLeast(Double)
 
-    /// Whether a value is within the bound. NaN never is.
+    /// Whether a value is within the bound. NaN is within no bound.
     package func holds(_ value: Double) -> Bool {
         switch self {
         case .atMost(let limit): value <= limit

@@ -12,16 +12,17 @@ struct Options {
     var isJSON = false
     /// Whether to measure only the comparison with other stores.
     var isPeersOnly = false
-    /// The folder in which the measured keychains are created, and removed again. It has to be on a
-    /// disk: in memory, a durable write costs nothing.
+    /// The folder in which the measured keychains are created, and removed after the measurement.
+    /// The folder has to be on a disk: on a file system in memory, a durable write costs no more
+    /// than any other.
     var folder: String
     /// The folder for the plots.
     var results: String
     var keychainctl: String
     var keychaind: String
-    /// The folder of the scripts that use other stores, and a Python interpreter with the packages
-    /// that they import.
+    /// The folder of the scripts that use other stores.
     var peers: String
+    /// A Python interpreter with the packages that the scripts in ``peers`` import.
     var python: String
 
     static let usage = """

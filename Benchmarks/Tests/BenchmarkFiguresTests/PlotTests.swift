@@ -32,8 +32,8 @@ import Testing
             let start = ["start": x, "middle": x - length / 2, "end": x - length][match.3]
             return start.map { CGRect(x: $0, y: y - font, width: length, height: font) }
         }
-        // The texts are, for each of the two panels, the item counts, the panel's title and the
-        // title of its axis, and for both together the times and the names.
+        // Each of the two panels has 4 item counts, a title, and the title of an axis. In addition,
+        // the plot has more than 5 times, and the names of 2 stores.
         #expect(boxes.count > 2 * (4 + 2) + 5 + 2)
         for (index, box) in boxes.enumerated() {
             #expect(box.minX >= 0 && box.maxX <= width && box.minY >= 0 && box.maxY <= height)
@@ -43,7 +43,7 @@ import Testing
         #expect(svg.matches(of: /<circle/).count == 3 * 4)
     }
 
-    @Test func `the table has a row for each call that was measured with a store`() {
+    @Test func `the table has a row for each measured combination of a call and a store`() {
         #expect(
             PeerFigures.table(Self.peers) == [
                 "| Call | Store | 10 items | 100 items | 1,000 items | 4,000 items |",
@@ -60,13 +60,13 @@ import Testing
             ("1200 34", 2, [1200, 34]), ("7", 1, [7]), ("1200 34", 3, nil), ("12 error", 2, nil),
             ("12 34 error", 2, nil), ("-1", 1, nil), ("", 1, nil),
         ] as [(String, Int, [Double]?)])
-    func `an answer is accepted only if it contains one time for each call`(
+    func `a measured program's answer is accepted only if it contains one time for each call`(
         _ line: String, _ count: Int, _ times: [Double]?
     ) {
         #expect(PeerAnswer.times(line, count: count) == times)
     }
 
-    @Test func `only the frames since the last restart of the log are counted`() {
+    @Test func `only complete frames since the last restart of the WAL are counted`() {
         func word(_ value: UInt32) -> [UInt8] {
             (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
         }

@@ -15,13 +15,14 @@ extension Keychain {
     /// }
     /// ```
     ///
-    /// Loading or changing such an item asks the user of the program for authentication, or uses
-    /// the context that was passed to `authenticating(with:)`. Adding, listing or deleting the
-    /// item, and reading its attributes, requires no authentication, except that adding an item
-    /// with an application password requires that password. If the user must not be asked, or can't
-    /// be, as in a service without a terminal, the operation fails immediately with
-    /// ``KeychainError/Code/interactionNotAllowed``. If only an application password is missing and
-    /// the user can't be asked for it, the operation fails with ``KeychainError/Code/authFailed``.
+    /// Loading or changing an item that has an access control asks the user of the program for
+    /// authentication, or uses the context that was passed to `authenticating(with:)`. Adding,
+    /// listing or deleting the item, and reading its attributes, requires no authentication, except
+    /// that adding an item with an application password requires that password. If the user must
+    /// not be asked, or can't be asked, as in a service without a terminal, the operation fails
+    /// immediately with ``KeychainError/Code/interactionNotAllowed``. If only an application
+    /// password is missing and the user can't be asked for it, the operation fails with
+    /// ``KeychainError/Code/authFailed``.
     ///
     /// ``userPresence`` and ``devicePasscode`` require a passcode: while the keychain has neither a
     /// passcode nor, on Linux, another way to unlock it, saving an item with either of them fails

@@ -6,9 +6,9 @@ extension Keychain {
     /// Determines whether this keychain's items can be read now.
     ///
     /// This method searches the database for an item that doesn't exist, in this keychain's access
-    /// group. On Linux, it also checks the lock, for items with this keychain's ``accessibility``,
-    /// unless a keychain service does not permit this program to administer the database. Apple's
-    /// functions don't report whether a device is locked: on Apple platforms, only
+    /// group. On Linux, it also checks whether items with this keychain's ``accessibility`` are
+    /// locked, unless a keychain service does not permit this program to administer the database.
+    /// Apple's functions don't report whether a device is locked: on Apple platforms, only
     /// `availability(of:)` for an existing item can return ``Availability/State/locked``.
     ///
     /// - Returns: The availability, which includes the error if there is one. The state is never
@@ -26,10 +26,10 @@ extension Keychain {
 
     /// Determines whether an item can be read now.
     ///
-    /// The secret is read and discarded, because only a read shows that it can be read. It is not
-    /// decoded. The user is never asked for authentication: an item whose ``AccessControl``
-    /// requires it counts as locked, unless, on Linux, the context that was passed to
-    /// `authenticating(with:)` remembers it.
+    /// The secret is read and discarded, because only a read shows that it can be read. The secret
+    /// is not decoded. The user is never asked for authentication: an item whose ``AccessControl``
+    /// requires authentication counts as locked, unless, on Linux, the context that was passed to
+    /// `authenticating(with:)` remembers that authentication.
     ///
     /// - Parameter key: The key of the item.
     /// - Returns: The availability, which includes the error if there is one. An error is never

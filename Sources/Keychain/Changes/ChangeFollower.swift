@@ -96,7 +96,7 @@ final class ChangeSignal: Sendable {
             await withCheckedContinuation { continuation in
                 let answer: Bool? = state.withLock { state in
                     // The task may have been canceled before a waiter was set. In that case, the
-                    // cancellation handler has already run, or will find no waiter.
+                    // cancellation handler finds no waiter to resume, so the answer is given here.
                     if Task.isCancelled { return false }
                     if state.isRaised {
                         state.isRaised = false

@@ -7,7 +7,7 @@ package enum DatabaseIdentity: Hashable, Sendable {
     case `default`
     /// The path and the access groups. If the groups are `nil`, the entitlements determine them.
     case folder(String, [String]?)
-    /// A database that equals only copies of itself.
+    /// The identity of one `KeychainDatabase` value and its copies.
     case other(UUID)
 
     package static func unique() -> DatabaseIdentity { .other(UUID()) }

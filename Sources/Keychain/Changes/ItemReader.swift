@@ -3,8 +3,9 @@
 //       deleting and adding the item creates a new reference.
 //   (2) The user is never asked for authentication: an item with an access control is unavailable,
 //       unless, on Linux, the keychain's context remembers the authentication.
-//   (3) Each state is returned once, unless the version of its value is uncertain. After the item
-//       was unavailable, its state is returned again even if it is the same as before.
+//   (3) A state that is the same as the last one returned isn't returned again, unless the version
+//       of the last returned value is unknown. After the item was unavailable, its state is
+//       returned even if it is the same as before.
 
 import Foundation
 import KeychainCore
@@ -17,7 +18,7 @@ struct ItemReader: Sendable {
     }
 
     private let access: ItemAccess
-    /// The last state that was returned, or `nil` if there is none or its version is uncertain.
+    /// The last state that was returned, or `nil` if there is none or its version is unknown.
     private var seen: Seen?
 
     init(_ keychain: Keychain, account: String) {
@@ -26,7 +27,7 @@ struct ItemReader: Sendable {
 
     /// Reads the item. May block.
     ///
-    /// - Returns: The state, or `nil` if it is the same as the last one returned.
+    /// - Returns: The state, or `nil` if it is the same as the last one returned, see (3).
     mutating func read(_ follower: ChangeFollower) -> KeychainState<Data>? {
         do {
             return try look(follower)

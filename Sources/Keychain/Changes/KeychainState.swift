@@ -3,7 +3,7 @@
 /// The state of a secret: its value, its absence, or the reason that neither is known.
 ///
 /// "Locked" is not "absent". A program that mistakes an unavailable secret for a missing one signs
-/// its user out, or replaces a key that still exists. Handle the two separately:
+/// its user out, or replaces a key that still exists. Handle `unavailable` and `absent` separately:
 ///
 /// ```swift
 /// switch state {
@@ -21,8 +21,8 @@ public enum KeychainState<Value: Sendable>: Sendable {
 
     /// The keychain can't return the value, or the stored bytes are not a value of this type; the
     /// error contains the reason. Code ``KeychainError/Code/interactionNotAllowed`` means that the
-    /// item is locked or requires authentication. On Linux before the first unlock, it doesn't mean
-    /// that the item exists.
+    /// item is locked or requires authentication. On Linux before the first unlock, an item that
+    /// doesn't exist can lead to the same code.
     case unavailable(KeychainError)
 
     /// The value, or `nil` if it is absent or unavailable.

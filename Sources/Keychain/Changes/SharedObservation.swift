@@ -6,8 +6,9 @@
 //       refers to it. The loop in `init`, which waits for changes of the item, keeps the instance
 //       alive only while it processes the result of a read.
 //   (2) While writes are pending, `state` is the state that the newest write will produce.
-//       Otherwise it is the state after the last successful write or the last read, including a
-//       read that failed. Writes are carried out one at a time, in the order of the requests.
+//       Otherwise it is the state after the last successful write or the last read, whichever was
+//       later; a read that failed counts too. Writes are carried out one at a time, in the order of
+//       the requests.
 //   (3) The result of a read that began before the last write ended is discarded, because it may be
 //       outdated.
 //   (4) The keychain is read and written on the threads of `BlockingPool`, never on the main
@@ -31,8 +32,8 @@ final class SharedObservation {
     /// Caches of values that `ObservableSecret` objects derived from the state. They are cleared
     /// when the state changes, so that no value outlives the state that it was derived from.
     @ObservationIgnored private var memories: [WeakMemory] = []
-    /// The state of the item after the last successful write or the last read, including a read
-    /// that failed.
+    /// The state of the item after the last successful write or the last read, whichever was later;
+    /// a read that failed counts too.
     @ObservationIgnored private var stored: KeychainState<Data>?
     @ObservationIgnored private var writes: [Write] = []
     @ObservationIgnored private var endedWriteCount = 0

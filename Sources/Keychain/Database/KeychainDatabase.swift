@@ -18,8 +18,9 @@ public struct KeychainDatabase: Sendable {
     /// Returns the handler for requests, and the access groups of the caller.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
-    /// Creates a database whose `connect` closure is called for every request and authenticates the
-    /// user. Databases other than the system's exist only in tests.
+    /// Creates a database whose `connect` closure is called for every request. The handler that the
+    /// closure returns authenticates the user. Databases other than the system's exist only in
+    /// tests.
     package init(
         identity: DatabaseIdentity = .unique(),
         authenticating connect:
@@ -92,10 +93,10 @@ import Synchronization
 /// service, is always unlocked. Any other database is locked when a process opens it, unless that
 /// process has the credential. It stays locked until the process calls `unlock(passcode:)` or the
 /// user enters the passcode for an item with a ``Keychain/AccessControl``. If a keychain service
-/// has the database open, locking and unlocking apply to all programs that use the service. These
-/// operations, and those for the passcode, the status and the check, then fail with
-/// ``KeychainError/Code/missingEntitlement`` if the service does not permit the program to
-/// administer the database.
+/// has the database open, locking and unlocking apply to all programs that use the service. If the
+/// service does not permit a program to administer the database, the operations for locking,
+/// unlocking, the passcode, the status and the check fail with
+/// ``KeychainError/Code/missingEntitlement``.
 public struct KeychainDatabase: Sendable {
     private let connect: @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
     /// Returns the handler for administration. In embedded mode, an existing database is opened
@@ -127,8 +128,8 @@ public struct KeychainDatabase: Sendable {
             })
     }
 
-    /// Creates a database whose `connect` closure is called for every request and authenticates the
-    /// user.
+    /// Creates a database whose `connect` closure is called for every request. The handler that the
+    /// closure returns authenticates the user.
     package init(
         identity: DatabaseIdentity = .unique(),
         administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)? = nil,
@@ -228,7 +229,7 @@ extension KeychainDatabase {
     }
 }
 
-/// A connection that is made at first use. If that fails, the next use tries again.
+/// A connection that is made at first use. If making it fails, the next use tries again.
 private final class LazyConnection: Sendable {
     private let make: @Sendable () throws(KeychainFailure) -> ProcessConnection
     private let made = Mutex<ProcessConnection?>(nil)

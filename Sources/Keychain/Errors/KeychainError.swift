@@ -1,13 +1,13 @@
 // KeychainError: the error of an operation that failed.
 //   (1) No description, dump or reflection of an error contains a stored value, an account, a
-//       service or the text of an underlying error. They are available only as `storedData`,
-//       `account`, `service` and `underlyingError`.
+//       service or the text of an underlying error. These values are available only as
+//       `storedData`, `account`, `service` and `underlyingError`.
 //   (2) The `code` of an error that the keychain reported is its `OSStatus`, unchanged, except that
 //       `unimplemented` becomes `secureEnclaveUnavailable` in operations on Secure Enclave keys.
 
 public import Foundation
 
-/// The error of every keychain operation.
+/// The error that a failed keychain operation throws.
 ///
 /// Distinguish errors by their ``code-swift.property``, either in a `where` clause or by using the
 /// code as a pattern:

@@ -1,7 +1,7 @@
 // DeviceIdentity: an identifier that an installation creates once and keeps.
 //   (1) There is one identifier per database, service, access group and account. Concurrent callers
 //       that create it all receive the same one.
-//   (2) It is stored as text, only in the keychain, and is never synchronized.
+//   (2) The identifier is stored as text, only in the keychain, and is never synchronized.
 //   (3) The cached identifier is discarded whenever this process saves or deletes a value through
 //       `Keychain`, see `ChangeCount`.
 
@@ -88,18 +88,20 @@ public struct DeviceIdentity: Sendable {
     ///
     /// If several threads or processes create one concurrently, one of them succeeds and all
     /// receive the same identifier. Once it is known, the identifier is returned from memory, even
-    /// while the keychain is locked. It is read again after this process has saved or deleted any
-    /// value through a ``Keychain/Keychain``, and by `existing()` on this value or a copy of it. If
-    /// *another* process or another API resets or replaces the identifier, this method can return
-    /// the earlier one until the identifier is read again.
+    /// while the keychain is locked. This method reads it again after this process has saved or
+    /// deleted any value through a ``Keychain/Keychain``. `existing()`, on this value or a copy of
+    /// it, also replaces the identifier in memory. If *another* process or another API resets or
+    /// replaces the identifier, this method can return the earlier one until the identifier is read
+    /// again.
     ///
     /// - Returns: The text as it is stored, 36 characters.
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
     ///   keychain:
-    ///   - ``KeychainError/Code/interactionNotAllowed`` before the first unlock. Retry after it.
+    ///   - ``KeychainError/Code/interactionNotAllowed`` before the first unlock. Retry after the
+    ///     first unlock.
     ///   - ``KeychainError/Code/invalidData`` or ``KeychainError/Code/dataConversionFailed`` if the
-    ///     stored bytes are not an identifier. They are in ``KeychainError/storedData`` and stay in
-    ///     the keychain.
+    ///     stored bytes are not an identifier. The bytes are in ``KeychainError/storedData`` and
+    ///     stay in the keychain.
     ///
     /// The corresponding calls are `SecItemCopyMatching` and, if no item was found, `SecItemAdd`.
     public func identifier() throws(KeychainError) -> String {
@@ -119,8 +121,8 @@ public struct DeviceIdentity: Sendable {
     /// the keychain.
     ///
     /// - Returns: The text as it is stored, or `nil` if none exists.
-    /// - Throws: ``KeychainError`` as for `identifier()`. `nil` therefore always means that no
-    ///   identifier exists.
+    /// - Throws: ``KeychainError`` as for `identifier()`. Every failure is thrown, so `nil` always
+    ///   means that no identifier exists.
     public func existing() throws(KeychainError) -> String? {
         let changes = ChangeCount.count
         let identifier = try keychain.load(key)
@@ -128,10 +130,11 @@ public struct DeviceIdentity: Sendable {
         return identifier
     }
 
-    /// Checks whether an identifier exists. It is neither read nor created.
+    /// Checks whether an identifier exists, without reading or creating one. Stored bytes that are
+    /// not an identifier count as one.
     ///
-    /// - Throws: ``KeychainError`` with a status of the keychain. `false` therefore always means
-    ///   that no identifier exists.
+    /// - Throws: ``KeychainError`` with a status of the keychain. Every failure is thrown, so
+    ///   `false` always means that no identifier exists.
     public func exists() throws(KeychainError) -> Bool {
         try keychain.exists(key)
     }
@@ -141,8 +144,8 @@ public struct DeviceIdentity: Sendable {
     /// Permanently deletes the identifier. The next `identifier()` creates a different one.
     ///
     /// - Returns: `true` if an identifier existed.
-    /// - Throws: ``KeychainError`` with a status of the keychain. The identifier is unchanged,
-    ///   except possibly after an ``KeychainError/Cause/interruption``.
+    /// - Throws: ``KeychainError`` with a status of the keychain. If this method throws, the
+    ///   identifier is unchanged, except possibly after an ``KeychainError/Cause/interruption``.
     @discardableResult
     public func reset() throws(KeychainError) -> Bool {
         try keychain.delete(key)
@@ -206,7 +209,8 @@ public struct DeviceIdentity: Sendable {
 
     // MARK: Cache
 
-    /// The identifier that was last read or created, and the change count before that.
+    /// The identifier that was last read or created, and the change count before it was read or
+    /// created.
     final class Memory: Sendable {
         private let entry = Mutex<(identifier: String, changes: Int)?>(nil)
 

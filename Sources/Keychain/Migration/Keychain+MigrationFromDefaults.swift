@@ -16,9 +16,10 @@ extension Keychain {
     /// Each value is saved, read back and compared, and only then removed from the defaults. If the
     /// program ends at any point, nothing is lost, and the next call completes the migration. A
     /// different value in the keychain is replaced only if `onConflict` is
-    /// ``Migration/ConflictRule/keepSource``. It is kept, and the value in the defaults removed,
-    /// only if `onConflict` is ``Migration/ConflictRule/keepDestination``. If one value fails, the
-    /// others are still moved.
+    /// ``Migration/ConflictRule/keepSource``. With
+    /// ``Migration/ConflictRule/keepDestination``, the keychain's value is kept and the value in
+    /// the defaults is removed. With ``Migration/ConflictRule/report``, both values are kept. If
+    /// one value fails, the others are still moved.
     ///
     /// A removed value can remain in backups and on the storage medium. While the migration runs,
     /// no other code should write these keys, because `UserDefaults` has no transactions. Values
@@ -39,8 +40,8 @@ extension Keychain {
                 do {
                     return try migrate(entry, from: defaults, onConflict: rule) { _ in }
                 } catch {
-                    // The migration throws `KeychainError`. An error of another type could come
-                    // only from the hook, the empty closure above, which throws nothing.
+                    // The migration throws `KeychainError`. Only the hook could throw an error of
+                    // another type, and the hook above is an empty closure.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.Record(
                         source: entry.defaultsKey, account: entry.account, error: error)
@@ -132,14 +133,15 @@ private struct DefaultsSource: MigrationSource {
     }
 
     private func present() throws(KeychainError) -> Data? {
-        // Load changes by other processes. The result only reports whether writing succeeded.
+        // Load changes by other processes. The result of `synchronize` is ignored: it only says
+        // whether writing succeeded.
         _ = defaults.synchronize()
         guard let object = defaults.object(forKey: entry.defaultsKey) else { return nil }
         do {
             return try entry.bytes(object)
         } catch {
-            // Report this like stored bytes that can't be decoded, but without the bytes. The
-            // object stays in the defaults.
+            // Report an object that can't be converted to bytes like stored bytes that can't be
+            // decoded, but without the bytes. The object stays in the defaults.
             var failure = KeychainError.decoding(error, Data(), access)
             failure.storedData = nil
             throw failure

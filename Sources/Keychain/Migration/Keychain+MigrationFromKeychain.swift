@@ -14,11 +14,11 @@ extension Keychain {
     /// Moves a value from another keychain to this one.
     ///
     /// The value is added, read back and compared, and only then removed from the source. If the
-    /// program ends at any point, nothing is lost, and the next call completes the migration. A
-    /// different value in this keychain is replaced, or kept in place of the source's, only if the
-    /// rule says so. A value that is added becomes a new item. The item gets the accessibility of
-    /// the key or of this keychain, and the label and access control of the key or, if it specifies
-    /// none, those of the source's item.
+    /// program ends at any point, nothing is lost, and the next call completes the migration. If
+    /// this keychain already contains a different value, that value is replaced, or the source's
+    /// value is removed instead, only if the rule says so. A value that is added becomes a new
+    /// item. The item gets the accessibility of the key or of this keychain, and the label and
+    /// access control of the key or, if the key specifies none, those of the source's item.
     ///
     /// The user is asked for authentication if the item's access control requires it. On Apple
     /// platforms, some access controls can't be identified, such as
@@ -26,9 +26,9 @@ extension Keychain {
     /// an access control is moved only if the key specifies an access control.
     ///
     /// If the two keychains differ only in accessibility and the account stays the same, the item
-    /// is changed in place and keeps its persistent reference and creation date. The same applies
-    /// if this keychain specifies no access group and the item is in one of the program's groups,
-    /// because the item then already belongs to this keychain.
+    /// is changed in place and keeps its persistent reference and creation date. The access groups
+    /// of the two keychains may differ too if this keychain specifies none and the item is in one
+    /// of the program's groups, because the item then already belongs to this keychain.
     ///
     /// - Parameters:
     ///   - key: The key of the value in this keychain.
@@ -79,12 +79,12 @@ extension Keychain {
     /// Moves all values of another keychain to this one, keeping their accounts. Secure Enclave
     /// keys stay where they are.
     ///
-    /// Each value is moved as by `migrate(_:from:account:onConflict:)`. If one fails, the others
-    /// are still moved.
+    /// Each value is moved as by `migrate(_:from:account:onConflict:)`. If the migration of one
+    /// value fails, the others are still moved.
     ///
     /// An item whose access control can't be identified stays where it is, and its record has the
-    /// error ``KeychainError/Code/unimplemented``. Move it individually, with a key that specifies
-    /// an access control.
+    /// error ``KeychainError/Code/unimplemented``. Move such an item individually, with a key that
+    /// specifies an access control.
     ///
     /// ```swift
     /// let old = Keychain(service: "com.example.app")
@@ -96,7 +96,8 @@ extension Keychain {
     ///   - source: The keychain that contains the values.
     ///   - rule: What to do if this keychain already contains a different value for an account.
     /// - Returns: The outcome for each item that `items()` of the source lists.
-    /// - Throws: ``KeychainError`` if the items of the source can't be listed. Nothing was changed.
+    /// - Throws: ``KeychainError`` if the items of the source can't be listed. In that case,
+    ///   nothing was changed.
     public func migrateAll(
         from source: Keychain, onConflict rule: Migration.ConflictRule = .report
     ) throws(KeychainError) -> Migration.Report {
@@ -157,11 +158,11 @@ extension Keychain {
                 access = access.inOneContext
             }
             if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
-            // `isHere` has found that the destination differs from the source as read above. Both
-            // can still be one item that was changed, or deleted and added again, between the two
-            // reads. But a change increases the date, and a new item gets a new reference. So if a
-            // third read finds the source with the same reference and date, source and destination
-            // are two different items, and stay so.
+            // `isHere` has found that the destination differs from the source as read above. Source
+            // and destination can still be one item that was changed, or deleted and added again,
+            // between the two reads. But a change increases the modification date, and a new item
+            // gets a new reference. So if a third read finds the source with the same reference and
+            // date as the first, source and destination are two different items, and stay so.
             guard let again = try access.attributes(), again.isVersion(item) else { continue }
             try requireAccessControl(of: item, for: form, access)
             return try MigrationRun(
@@ -174,8 +175,8 @@ extension Keychain {
     /// Whether an item belongs to this keychain under the given account.
     ///
     /// A copied folder or a restored backup has the references of its original, so an item is only
-    /// the same if its modification date is the same too. A copy that has not changed since is
-    /// taken for the item itself. It has the same value, so none is lost.
+    /// the same if its modification date is the same too. A copied item that has not changed since
+    /// the copy is taken for the original. The two have the same value, so no value is lost.
     private func isHere(_ item: Item, as account: String) throws(KeychainError) -> Bool {
         guard item.isSynchronizable == isSynchronizable, item.account == account else {
             return false
@@ -236,7 +237,7 @@ extension Keychain {
 }
 
 extension Keychain.Item {
-    /// Whether this is the other item, unchanged since the other was read.
+    /// Whether this is the same item as `other`, unchanged since `other` was read.
     fileprivate func isVersion(_ other: Keychain.Item) -> Bool {
         persistentReference == other.persistentReference
             && modificationDate == other.modificationDate

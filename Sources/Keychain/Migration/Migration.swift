@@ -8,9 +8,10 @@ import Foundation
 extension Keychain {
     /// The types that describe a migration to a keychain.
     ///
-    /// Migrations are methods of ``Keychain/Keychain``: `migrate(_:from:onConflict:)` from
-    /// `UserDefaults`, `migrate(_:from:account:onConflict:)` and `migrateAll(from:onConflict:)`
-    /// from another keychain.
+    /// Migrations are methods of ``Keychain/Keychain``. `migrate(_:from:onConflict:)` and
+    /// `migrate(_:fromDefaultsOf:onConflict:)` move values from `UserDefaults`.
+    /// `migrate(_:from:account:onConflict:)` and `migrateAll(from:onConflict:)` move values from
+    /// another keychain.
     public enum Migration {
         /// What to do if the destination already contains a value that differs from the source's.
         public enum ConflictRule: Hashable, Sendable {
@@ -77,7 +78,7 @@ extension Keychain {
             /// The outcome.
             public let outcome: Outcome
             /// The error if the migration failed. Its ``KeychainError/storedData`` and
-            /// ``KeychainError/underlyingError`` are removed, because they could contain a value.
+            /// ``KeychainError/underlyingError`` are `nil`, because they could contain a value.
             public let error: KeychainError?
 
             init(source: String, account: String, outcome: Outcome) {

@@ -2,8 +2,9 @@
 //   (1) At most `width` operations run at the same time. The others wait in FIFO order.
 //   (2) An operation whose task was canceled before it started never starts.
 //   (3) No thread of Swift's cooperative pool blocks on an operation.
-//   (4) What an operation captured, for example a secret or a subscription, is released when it
-//       ends or is canceled, even while its thread runs other operations.
+//   (4) What an operation captured, for example a secret or a subscription, is released when the
+//       operation ends, even if its thread then runs other operations, or when the operation is
+//       canceled before it starts.
 
 import Dispatch
 import Synchronization
@@ -110,8 +111,8 @@ private final class Ticket<Value: Sendable>: Sendable {
         phase = Mutex(.new(work))
     }
 
-    /// - Returns: `false` if the task was canceled. In that case, the continuation has been resumed
-    ///   with `CancellationError`.
+    /// - Returns: `false` if the task was canceled. In that case, this function has resumed the
+    ///   continuation with `CancellationError`.
     func wait(_ continuation: Continuation) -> Bool {
         let goesOn = phase.withLock { phase in
             guard case .new(let work) = phase else { return false }

@@ -8,8 +8,8 @@ import KeychainCore
 /// The kind of operation, the item that it applies to, and the database with the item.
 struct ItemAccess: Sendable {
     let operation: KeychainError.Operation
-    /// The item's class, primary key and, if specified, access group. If it contains a modification
-    /// date, it matches only the version of the item with that date.
+    /// The item's class, primary key and, if specified, access group. If this query contains a
+    /// modification date, it matches only the version of the item with that date.
     private(set) var item: ItemQuery
     private(set) var database: KeychainDatabase
 
@@ -155,8 +155,8 @@ struct ItemAccess: Sendable {
 
     // MARK: Versions
 
-    /// Gives the item new contents if it is still in the version that was found. If the secret
-    /// stays the same, nothing is changed and the version is not checked.
+    /// Gives the item new contents if it is still in the version that was found. If the new secret
+    /// equals the one that was found, nothing is changed and the version is not checked.
     ///
     /// - Parameters:
     ///   - present: The item as found, or `nil` if there was none.
@@ -226,9 +226,9 @@ struct ItemAccess: Sendable {
 
     // MARK: Errors
 
-    /// The maximum number of attempts at an operation that fails because of concurrent changes. For
-    /// `StallGuard`, which permits any number of such attempts, the maximum number of consecutive
-    /// repetitions that are based on one version.
+    /// The maximum number of attempts at an operation that fails because of concurrent changes.
+    /// `StallGuard` permits more attempts if the item changes in between: it counts only
+    /// consecutive attempts that found the same version, after the first of them.
     static var attemptLimit: Int { 100 }
 
     /// The error after the last attempt: additions failed because the item existed, and changes

@@ -10,8 +10,9 @@ extension Keychain {
     /// replaces the database's keys, or with `keychainctl lock --all`. A database without a
     /// passcode or another way to unlock it is always unlocked.
     ///
-    /// Only the values declared here can be created. An item that another program stored may have a
-    /// value without a name here, such as Apple's deprecated `kSecAttrAccessibleAlways`.
+    /// A program can create only the values declared here. An item that another program stored may
+    /// have a value that isn't declared here, such as Apple's deprecated
+    /// `kSecAttrAccessibleAlways`.
     public struct Accessibility: Hashable, Sendable {
         package let protection: ProtectionClass
 
@@ -50,9 +51,9 @@ extension Keychain {
         ///
         /// On Apple platforms, the item can't be read on another device. On Linux, if the keychain
         /// is bound to its machine, reading the item also needs that machine's TPM, a key derived
-        /// from its identity, or the recovery code. If the keychain isn't bound, as in a container
-        /// without a TPM, a copy of its folder is enough, unless a passcode was set or a TPM sealed
-        /// the device key before the copy was made.
+        /// from that machine's identity, or the recovery code. If the keychain isn't bound, as in a
+        /// container without a TPM, a copy of its folder is enough, unless a passcode was set or a
+        /// TPM sealed the device key before the copy was made.
         public var isThisDeviceOnly: Bool {
             protection.isThisDeviceOnly
         }
@@ -60,8 +61,8 @@ extension Keychain {
 }
 
 extension Keychain.Accessibility: CustomStringConvertible {
-    /// The name of the static member, or "always" or "alwaysThisDeviceOnly" for the values without
-    /// one.
+    /// The name of the static member, or "always" or "alwaysThisDeviceOnly" for the two values that
+    /// have no static member.
     public var description: String {
         "\(protection)"
     }

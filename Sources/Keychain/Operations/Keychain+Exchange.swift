@@ -19,7 +19,8 @@ extension Keychain {
     ///
     /// No change by another thread or process is lost or interleaved. If the value changes while
     /// the closure runs, the closure runs again with the new value. It can therefore run **more
-    /// than once**, and only the result of its last run counts. Keep side effects out of it.
+    /// than once**, and only the result of its last run counts. Keep side effects out of the
+    /// closure.
     ///
     /// If the new value has the same bytes as the old one, nothing is written, and the closure
     /// doesn't run again even if the value has changed in the meantime. If this method throws, the

@@ -41,7 +41,7 @@ extension Keychain {
         /// (`kSecValuePersistentRef`).
         ///
         /// Saving a new value keeps the reference. Deleting the item and adding it again creates a
-        /// new one. A reference grants no access.
+        /// new reference. A reference grants no access.
         public var persistentReference: Data { reference.persistent(of: itemClass) }
 
         let reference: ItemReference

@@ -9,9 +9,9 @@ extension Keychain {
     /// ```
     ///
     /// A version is encrypted like the item and requires the same authentication. By default, the
-    /// 10 most recent versions are kept for 30 days; the user can change both limits. A version is
-    /// not an item: no operation of a ``Keychain/Keychain`` finds it. The user lists versions with
-    /// `keychainctl history` and restores one with `keychainctl restore --version`.
+    /// 10 most recent versions of an item are kept for 30 days; the user can change both limits. A
+    /// version is not an item: no operation of a ``Keychain/Keychain`` finds it. The user lists
+    /// versions with `keychainctl history` and restores one with `keychainctl restore --version`.
     ///
     /// Deleting a Secure Enclave key keeps no version of it. On Apple platforms, no versions are
     /// kept.

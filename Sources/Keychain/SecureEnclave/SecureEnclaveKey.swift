@@ -70,7 +70,7 @@ extension Keychain {
         ///
         /// - Parameter digest: The digest of the data to sign.
         /// - Returns: The signature, which can be verified with ``publicKey`` for the same digest.
-        /// - Throws: The errors of signing data.
+        /// - Throws: The same errors as the function that signs data.
         ///
         /// The corresponding call is `SecKeyCreateSignature`.
         public func signature(
@@ -82,9 +82,9 @@ extension Keychain {
         /// Computes a shared secret with the owner of a public key, who obtains the same secret
         /// from ``agreementPublicKey``.
         ///
-        /// - Parameter publicKey: The peer's public key.
+        /// - Parameter publicKey: The other party's public key.
         /// - Returns: The shared secret, from which keys can be derived.
-        /// - Throws: The errors of signing data.
+        /// - Throws: The same errors as the function that signs data.
         ///
         /// The corresponding call is `SecKeyCopyKeyExchangeResult`.
         public func sharedSecret(

@@ -54,7 +54,8 @@ extension KeychainKey where Value == SymmetricKey {
 
 /// A private key that is stored as its raw bytes.
 ///
-/// CryptoKit's keys have these two members, but CryptoKit declares no protocol for them.
+/// CryptoKit's keys have the two members of this protocol, but CryptoKit declares no protocol for
+/// them.
 public protocol RawPrivateKey: KeychainValue {
     /// Creates a key from its raw bytes.
     init<Bytes: ContiguousBytes>(rawRepresentation: Bytes) throws

@@ -26,7 +26,8 @@ public protocol KeychainValue: Sendable {
     ///
     /// - Throws: Any error if the bytes are not a value of this type. The caller of `load` receives
     ///   a ``KeychainError`` with code ``KeychainError/Code/decodingFailed`` and your error as the
-    ///   underlying error. If you throw a ``KeychainError``, its code is kept.
+    ///   underlying error. The details of a `DecodingError` are omitted, because they could contain
+    ///   the secret. If you throw a ``KeychainError``, its code is kept.
     init(keychainData: Data) throws
 
     /// The bytes to store.

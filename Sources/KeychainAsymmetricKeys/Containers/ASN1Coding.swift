@@ -1,8 +1,8 @@
 // ASN1Coding: reading the ASN.1 of key containers, and writing DER.
-//   (1) Reading returns `nil` for anything that has another type or is out of range. It never
-//       throws or traps.
-//   (2) DER is written from a tree of values. A call to a serializer can throw; encoding a tree
-//       can't fail.
+//   (1) Reading returns `nil` for an element of another type than the requested one, and for a
+//       value that is out of range. It never throws or traps.
+//   (2) DER is written from a tree of values, because encoding a tree can't fail. The calls of
+//       SwiftASN1's serializer can throw.
 
 package import SwiftASN1
 
@@ -67,7 +67,7 @@ extension ASN1Node {
         try? ASN1ObjectIdentifier(berEncoded: self)
     }
 
-    /// The value of an INTEGER, if it fits.
+    /// The value of an INTEGER; `nil` if it is out of the range of `Int`.
     package var integer: Int? {
         try? Int(berEncoded: self)
     }

@@ -274,7 +274,7 @@ extension RSAPrivateKey {
 }
 
 extension DigestAlgorithm {
-    /// The library's OAEP padding with this hash function, or `nil` if it has none.
+    /// The library's OAEP padding with this hash function, or `nil` if the library has none.
     fileprivate var libraryOAEP: _RSA.Encryption.Padding? {
         switch self {
         case .sha1: .PKCS1_OAEP

@@ -1,9 +1,9 @@
 // RSAEncodings: the paddings of RFC 8017 that the crypto library lacks, or supports only for
 // digests that it computes itself or for moduli whose size is a multiple of 8 bits.
 //   (1) Encoding returns a block of the modulus' size, or `nil` if the input doesn't fit.
-//   (2) Decoding a decrypted block takes the same steps for every block of a given size until it
-//       succeeds or fails, and fails in only one way. This prevents Manger's attack on OAEP, and
-//       Bleichenbacher's attack finds no difference in timing.
+//   (2) Decoding a decrypted block takes the same steps for every block of a given size. Only the
+//       result depends on the content: the message, or `nil` for every kind of error. This prevents
+//       Manger's attack on OAEP, and Bleichenbacher's attack finds no difference in timing.
 
 import Crypto
 

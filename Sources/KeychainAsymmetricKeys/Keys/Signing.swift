@@ -55,7 +55,7 @@ extension AsymmetricPublicKey {
         switch (key, algorithm) {
         case (.rsa(let key), .rsaRaw):
             let block = key.raw(Array(signature))
-            // The caller may omit leading zeros.
+            // The caller may omit leading zeros of the input.
             isValid = block.map { Array($0.drop { $0 == 0 }) } == Array(input.drop { $0 == 0 })
         case (.rsa(let key), .rsaPKCS1v15(let digest, let kind)):
             isValid = try key.isPKCS1v15(signature, of: input, digest, kind)
@@ -74,8 +74,8 @@ extension AsymmetricPublicKey {
 }
 
 extension DigestAlgorithm? {
-    /// The digest to sign: computed from a message, or passed in and checked for its size. Without
-    /// a hash function, the input itself, of any size but 0.
+    /// The digest to sign: computed from a message, or passed in and checked for its size. If there
+    /// is no hash function (`nil`), the digest is the input itself, of any size except 0.
     func digest(
         of input: Data, _ kind: SignatureInput
     ) throws(KeyOperationFailure) -> [UInt8] {

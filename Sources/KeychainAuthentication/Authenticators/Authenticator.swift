@@ -122,8 +122,8 @@ package enum Biometry: Hashable, Sendable {
 
 /// The result of a biometric prompt.
 package enum Recognition: Sendable {
-    /// A person was recognized. The grant is the one that the keychain issues when its hardware
-    /// has recognized the user.
+    /// A person was recognized. The keychain issued the grant when the biometric hardware
+    /// recognized the user.
     case recognized(AuthenticationGrant)
     /// The person was not recognized.
     case failed

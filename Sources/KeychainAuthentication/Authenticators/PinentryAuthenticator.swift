@@ -89,9 +89,11 @@ package struct PinentryAuthenticator: Authenticator {
 enum Assuan {
     /// The maximum length of a line, including its command, in bytes.
     static let longestLine = 1000
+    /// The maximum length of an encoded argument, in bytes.
     private static let longestArgument = 900
 
-    /// Encodes an argument for a line. An argument that is too long for a line is cut off.
+    /// Encodes an argument for a line. The result ends before the first character that would make
+    /// it longer than ``longestArgument``.
     static func encoded(_ text: String) -> String {
         var line = ""
         for character in text {

@@ -1,6 +1,7 @@
-// SystemAuthenticator: asks the user with the first available prompter. TerminalAuthenticator: asks
-// at the terminal of the process.
-//   (1) The prompter is chosen again for each prompt, because a process can lose its terminal.
+// SystemAuthenticator: asks the user at the terminal of the process or with a prompter.
+// TerminalAuthenticator: asks at a terminal.
+//   (1) The terminal or the prompter is chosen again for each prompt, because a process can lose
+//       its terminal.
 //   (2) This package supports no biometric hardware.
 //   (3) The terminal shows one prompt at a time, even if several threads ask. A prompt that waits
 //       for its turn can also be canceled.
@@ -36,8 +37,8 @@ package struct SystemAuthenticator: Authenticator {
 
     /// The authenticator to use. If the environment specifies a prompter, only that prompter is
     /// used, because the user does not want to be asked elsewhere. Otherwise, the terminal is used
-    /// or, if there is none or the process is in its background, a prompter on the display. `nil`
-    /// if none of these can be used.
+    /// or, if the process has no terminal or is in the terminal's background, a prompter on the
+    /// display. `nil` if none of these can be used.
     package var authenticator: (any Authenticator)? {
         if let named = environment[Self.pinentryVariable], !named.isEmpty {
             return pinentry(named)
@@ -100,7 +101,7 @@ package struct TerminalAuthenticator: Authenticator {
                 return terminal.readHiddenLine(question.label + ": ", until: interruption)
             }
             if let line { return answer(line) }
-            // Another prompt is open. Wait for the next turn or an interruption.
+            // Another prompt is open. Wait for an interruption, until it is time to try again.
             if case .interrupted = Descriptor.wait(
                 for: nil, until: interruption, milliseconds: Self.turnInterval)
             {

@@ -74,15 +74,16 @@ extension LAContext {
         do {
             return try keychain.perform(AcceptsGrant(grant))
         } catch {
-            // A service of an earlier version doesn't know the request. It still checks the grant
-            // when an item is opened.
+            // A service of an earlier version doesn't know `AcceptsGrant`. That service still
+            // checks the grant when an item is opened.
             guard error.status == .unimplemented else { throw .keychain(error) }
             return true
         }
     }
 
-    /// The proofs of this context, and those of other contexts that are recent enough, which this
-    /// context then keeps. Empty if the context is invalid.
+    /// The proofs of this context, and the proofs of other contexts that are recent enough for
+    /// `touchIDAuthenticationAllowableReuseDuration`. This context keeps the other contexts'
+    /// proofs. Empty if the context is invalid.
     func knownProofs(for keychain: KeychainHandler) -> [PresenceProof] {
         let seconds = min(
             touchIDAuthenticationAllowableReuseDuration,

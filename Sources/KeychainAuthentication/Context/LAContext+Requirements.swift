@@ -78,9 +78,10 @@ extension LAContext {
     /// Asks for the application password again, because the previous password did not open the
     /// item. `attempt` is the number of passwords tried so far, at least 1.
     ///
-    /// - Throws: `authenticationFailed` if the maximum number of attempts is reached, if the
-    ///   program provided the password, or if the user can't be asked; otherwise the reason that
-    ///   the prompt failed.
+    /// - Throws: `authenticationFailed` if the maximum number of attempts is reached, or if the
+    ///   program provided the password; otherwise `notInteractive` if prompts are forbidden, and
+    ///   `authenticationFailed` if there is no way to ask the user; otherwise the reason that the
+    ///   prompt failed.
     package func replaceWrongPassword(
         afterAttempt attempt: Int, _ asking: Asking
     ) throws(AuthenticationFailure) {

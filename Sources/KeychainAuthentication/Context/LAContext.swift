@@ -14,9 +14,9 @@ import Synchronization
 ///
 /// Pass a context as `kSecUseAuthenticationContext` to calls that open secrets with an access
 /// control. The context provides the proofs that it remembers, and asks the user for others. It
-/// keeps passwords until ``invalidate()`` is called or it is deallocated, and proofs at most as
-/// long: they end if the keychain is locked, or its passcode or keys are changed. A context can be
-/// used concurrently from many threads.
+/// keeps passwords and proofs until ``invalidate()`` is called or it is deallocated. Proofs end
+/// earlier if the keychain is locked, or its passcode or keys are changed. A context can be used
+/// concurrently from many threads.
 ///
 /// The owner proves presence with the keychain's passcode (`keychainctl passcode set`), which is
 /// entered at the terminal that the program was started from or in the window of `pinentry`.
@@ -85,8 +85,8 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// greater than ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` count as this maximum.
     /// The time starts when the user proves presence, and ends early if the keychain is locked. On
     /// Apple platforms, it starts when the device is unlocked. An accepted authentication is one of
-    /// the context's own proofs from then on. These have no time limit, but they too end if the
-    /// keychain is locked.
+    /// the context's own proofs from then on. A context's own proofs have no time limit, but they
+    /// also end if the keychain is locked.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { state.withLock { $0.reuseDuration } }
         set { state.withLock { $0.reuseDuration = newValue } }
@@ -144,8 +144,9 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// Authenticates the owner of the keychain.
     ///
     /// The user is not asked if the context already has sufficient proofs, either from an earlier
-    /// call or because of ``touchIDAuthenticationAllowableReuseDuration``, and the keychain was not
-    /// locked since. The user has three attempts to enter the passcode.
+    /// call or because of ``touchIDAuthenticationAllowableReuseDuration``, and since then the
+    /// keychain was not locked, and its passcode and keys were not changed. The user has three
+    /// attempts to enter the passcode.
     ///
     /// - Parameters:
     ///   - policy: The policy to evaluate.
@@ -223,8 +224,9 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///
     /// The context erases its credential and proofs. An open prompt is canceled, and the evaluation
     /// that waits for it fails with ``LAError/Code/appCancel``. Every later evaluation with the
-    /// context fails with ``LAError/Code/invalidContext``. Calls to the keychain fail with
-    /// `errSecAuthFailed` in both cases, but those that require no proof still succeed.
+    /// context fails with ``LAError/Code/invalidContext``. A call to the keychain fails with
+    /// `errSecAuthFailed` if its prompt is canceled in this way, or if it is made later and
+    /// requires a proof. Calls that require no proof still succeed.
     ///
     /// This method corresponds to Apple's method of the same name.
     open func invalidate() {

@@ -210,8 +210,8 @@ extension LAError: _ObjectiveCBridgeable {
     }
 
     /// Accepts any error. An error of another domain or with an unknown code becomes
-    /// `systemCancel`. It keeps its own description, because that of `systemCancel`, which says
-    /// that the system canceled a prompt, would be wrong.
+    /// `systemCancel`. The result has the description of `source`, because that of `systemCancel`,
+    /// which says that the system canceled a prompt, would be wrong.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         guard let source else { return LAError(.systemCancel) }
         var result: LAError?
@@ -253,8 +253,8 @@ package enum AuthenticationFailure: Error, Hashable, Sendable {
     /// The failure as a failure of a call to the keychain.
     ///
     /// Like Apple's functions, this returns `errSecAuthFailed` for codes that have no status of
-    /// their own. It differs in that missing hardware and a missing biometric enrollment result
-    /// in `errSecNotAvailable`, because a retry can't succeed.
+    /// their own. Unlike Apple's functions, it returns `errSecNotAvailable` for missing hardware
+    /// and for a missing biometric enrollment, because a retry can't succeed.
     package var keychainFailure: KeychainFailure {
         switch self {
         case .keychain(let failure): failure

@@ -1,8 +1,8 @@
 // Conversation: a prompter that runs as a child process, and the lines that are exchanged with it.
 //   (1) The child's standard input and output are one socket that this process created. If the
 //       prompter dies, this process reads the end of input and receives no SIGPIPE.
-//   (2) The output of the prompter is read byte by byte into locked memory, which is erased when
-//       the last reference to it is gone.
+//   (2) The output of the prompter is read byte by byte into locked memory. This memory is
+//       erased when the last reference to it is released.
 //   (3) When a conversation has ended, the child process has ended.
 
 #if !canImport(Darwin)
@@ -28,7 +28,7 @@ final class Conversation {
     private let process: pid_t
     private let interruption: Interruption
 
-    /// How long a prompter may take to close its end of the socket after BYE or SIGTERM, in
+    /// How long a prompter may take to end after BYE or SIGTERM before it is killed, in
     /// milliseconds.
     private static let grace: Int32 = 2000
 
@@ -142,7 +142,8 @@ final class Conversation {
     func end() {
         if !interruption.isInterrupted { send("BYE") }
         shutdown(socket.number, Int32(SHUT_WR))
-        // A prompter doesn't read its input while it shows its window, so only a signal ends it.
+        // If the prompt is canceled, the prompter may still show its window. Then it doesn't read
+        // its input, so only a signal ends it.
         if interruption.isInterrupted { kill(process, SIGTERM) }
         let end = ContinuousClock.now + .milliseconds(Self.grace)
         waitForClose(until: end)

@@ -1,6 +1,7 @@
 // MessageBytes: the bytes of one message.
-//   (1) Written bytes are in one block. It is erased when it becomes too small, when the writer is
-//       destroyed unfinished, and when the last reference to the finished frame is released.
+//   (1) Written bytes are in one block. The block is erased when a larger one replaces it, when the
+//       writer is destroyed unfinished, and when the last reference to the finished frame is
+//       released.
 //   (2) A read past the end throws `param`. No memory is allocated for a stated size before that
 //       many bytes are known to be present.
 
@@ -101,7 +102,7 @@ package struct MessageReader {
     private var elements: Int
 
     /// - Parameters:
-    ///   - bytes: The message. It must outlive the reader.
+    ///   - bytes: The message. These bytes must outlive the reader.
     ///   - elementLimit: The maximum number of elements in all lists together. It is needed because
     ///     an empty element takes few bytes in a message and many in memory.
     package init(_ bytes: UnsafeRawBufferPointer, elementLimit: Int = .max) {
@@ -177,7 +178,8 @@ package struct MessageReader {
         unsafe take(try sizedCount(), body)
     }
 
-    /// Calls `body` with the next `count` bytes. The caller must have checked that they are left.
+    /// Calls `body` with the next `count` bytes. The caller must have checked that the message has
+    /// at least `count` bytes left.
     mutating func take<Result>(
         _ count: Int, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {

@@ -3,8 +3,8 @@
 //   (1) Numbers have a fixed size and are big-endian. Text and data are preceded by their size, a
 //       list by its count, and an optional value by a byte that says whether it is present.
 //   (2) Input may come from an attacker. Every read is checked against the end of the bytes, and
-//       every value against the range of its type. Either failure is `param`. Code that handles a
-//       request checks the limits of its values.
+//       every value against the range of its type. If a check fails, the error is `param`. The code
+//       that handles a request checks the limits of the request's values.
 //   (3) Output is written to memory that is erased before it is freed. Only `messageBytes` copies
 //       the output to ordinary memory.
 

@@ -6,8 +6,8 @@
 /// Checks the passcode of the keychain, and unlocks the keychain if it is locked. The returned
 /// grant opens items whose constraints a passcode satisfies.
 ///
-/// Throws `authFailed` if the passcode is wrong, and `notAvailable` if no passcode is set. A
-/// credential doesn't count.
+/// Throws `authFailed` if the passcode is wrong, and `notAvailable` if no passcode is set, even if
+/// a credential is.
 package struct Authenticate: GeneralRequest {
     package static let code = RequestCode.authenticate
     /// Can be empty.
@@ -26,8 +26,8 @@ package struct Authenticate: GeneralRequest {
     }
 }
 
-/// Returns whether the keychain still accepts a grant, for a caller that relies on a proof without
-/// opening an item.
+/// Returns whether the keychain still accepts a grant, for a caller that relies on an earlier
+/// authentication of the user without opening an item.
 package struct AcceptsGrant: GeneralRequest {
     package static let code = RequestCode.acceptsGrant
     package var grant: AuthenticationGrant
@@ -41,8 +41,8 @@ package struct AcceptsGrant: GeneralRequest {
     }
 }
 
-/// Returns whether a passcode is set, so that a user can be asked for it. A credential doesn't
-/// count.
+/// Returns whether a passcode is set, so that a user can be asked for it. A credential is not a
+/// passcode.
 package struct HasPasscode: GeneralRequest {
     package static let code = RequestCode.hasPasscode
 
@@ -77,8 +77,9 @@ package struct Unlock: GeneralRequest {
     }
 }
 
-/// Erases the keys of the when-unlocked classes from memory and ends all grants. Throws `param` if
-/// neither a passcode nor another way to unlock the keychain is set.
+/// Erases the keys of the when-unlocked classes and of the when-passcode-set class from memory, and
+/// ends all grants. Throws `param` if neither a passcode nor another way to unlock the keychain is
+/// set.
 package struct Lock: GeneralRequest {
     package static let code = RequestCode.lock
 
@@ -91,9 +92,9 @@ package struct Lock: GeneralRequest {
     }
 }
 
-/// Erases from memory all keys that a passcode protects, as before the first unlock, and ends all
-/// grants. Only items of the *always* classes can then be read. Throws `param` in the same case as
-/// ``Lock``.
+/// Erases from memory all keys that a passcode protects, and ends all grants. The keychain is then
+/// in the same state as before the first unlock. Only items of the *always* classes can be read.
+/// Throws `param` in the same case as ``Lock``.
 package struct LockAll: GeneralRequest {
     package static let code = RequestCode.lockAll
 
@@ -204,9 +205,9 @@ package struct ReadStatistics: GeneralRequest {
     }
 }
 
-/// Reads the whole keychain once and reports damage. The only change to its files is that a keybag
-/// file that differs from the keybag in the database is rewritten. The result of the verification
-/// is recorded.
+/// Reads the whole keychain once and reports damage. Nothing in the keychain is changed, except
+/// that a keybag file that is missing or differs from the keybag in the database is rewritten. The
+/// result of the verification is recorded.
 package struct CheckKeychain: StreamRequest {
     package typealias Answer = CheckReport
     package static let code = RequestCode.check

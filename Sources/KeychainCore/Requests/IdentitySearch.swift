@@ -1,8 +1,9 @@
 // IdentitySearch: finds identities by searching for certificates and keys.
 
 extension RequestExecutor {
-    /// Searches for certificates, then for the keys of each, and only then for their data. The user
-    /// is therefore not asked to authenticate for a certificate without a key.
+    /// Searches for certificates, then for the keys of each certificate. Data are read last, and
+    /// only those of certificates with a key and of their keys. So the user is not asked to
+    /// authenticate for a certificate without a key.
     package func search(
         _ request: FindIdentities, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Identity] {
@@ -49,7 +50,7 @@ extension RequestExecutor {
     }
 
     /// Returns a found item with its data; `nil` if the item has been deleted in the meantime, or
-    /// is skipped because the authorization doesn't open it.
+    /// is skipped because the query's authorization doesn't open it.
     private func opened(
         _ item: ItemSnapshot, _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot? {

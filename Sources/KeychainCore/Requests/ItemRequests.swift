@@ -32,8 +32,8 @@ package struct AddItem: Request {
 }
 
 /// Adds all items, or none of them. The answer is the items as stored, with their data, in the same
-/// order. For an item that was not added because of ``NewItem/keepsExisting``, it contains the
-/// existing item, but with the data of the request instead of the stored data.
+/// order. For an item that was not added because of ``NewItem/keepsExisting``, the answer contains
+/// the existing item, but with the data of the request instead of the stored data.
 ///
 /// Throws `duplicateItem` if an item's primary key already exists, in the keychain or earlier in
 /// the list, and the item's ``NewItem/keepsExisting`` is not set.
@@ -88,8 +88,8 @@ package struct FindItems: Request {
     package var shape: String? { query.shape }
     package var effort: RequestEffort { retrieval.effort(derives: showsPassword) }
 
-    /// Whether the answer is at most one secret, without attributes, and not that of a key, whose
-    /// attributes are always needed.
+    /// Whether the answer is at most one secret, without attributes. Always `false` for keys,
+    /// because the attributes of a key are always needed.
     package var isForOneSecret: Bool {
         retrieval.isOfOneSecret && query.itemClass != .key
     }
@@ -105,8 +105,8 @@ package struct FindItems: Request {
     }
 }
 
-/// Changes all matching items, or none of them. The answer is the number of items, at least 1.
-/// Through the SecItem functions, it can be 1 for several items.
+/// Changes all matching items, or none of them. The answer is the number of changed items, at least
+/// 1. The adapter for Apple's functions can answer 1 although several items were changed.
 package struct UpdateItems: Request {
     package static let code = RequestCode.update
     package var query: ItemQuery
@@ -143,7 +143,8 @@ package struct UpdateItems: Request {
 /// Adds an item, or changes the existing item that has the same primary key.
 ///
 /// The query must match this existing item. Only the adapter for Apple's functions searches with
-/// it, limited to the access group of the new item. The engine uses only its authorization.
+/// the query; if the query names no access group, the search is limited to the group of the new
+/// item. The engine uses nothing of the query except its authorization.
 package struct PutItem: Request {
     package static let code = RequestCode.put
     package var item: NewItem
@@ -191,9 +192,9 @@ package struct PutItem: Request {
     }
 }
 
-/// Deletes all matching items, or none of them. The answer is the number of items, at least 1. It
-/// includes the damaged rows that this request set aside instead of deleting them. Through the
-/// SecItem functions, it can be 1 for several items.
+/// Deletes all matching items, or none of them. The answer is the number of deleted items, at least
+/// 1. Damaged rows that this request set aside, instead of deleting them, are counted as well. The
+/// adapter for Apple's functions can answer 1 although several items were deleted.
 package struct DeleteItems: UnauthorizedRequest {
     package static let code = RequestCode.delete
     package var query: ItemQuery
@@ -312,7 +313,7 @@ package struct Retrieval: Hashable, Sendable {
     /// them, which saves decrypting them.
     package var includesAttributes: Bool
     /// Whether to skip items whose secret can't be opened with the query's authorization, instead
-    /// of throwing an error. It has an effect only if secrets are opened.
+    /// of throwing an error. This has an effect only if secrets are opened.
     package var skipsConstrained: Bool
 
     /// Whether at most one secret is returned, without attributes.

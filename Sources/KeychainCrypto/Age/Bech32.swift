@@ -1,4 +1,4 @@
-// Bech32: the text form of age's keys (BIP 173), without its length limit.
+// Bech32 (BIP 173): the text form of age's keys, without BIP 173's limit of 90 characters.
 //   (1) A text is either all uppercase or all lowercase. The checksum is over the lowercase form.
 //   (2) Padding bits are zero, and fewer than five, so that each value has exactly one encoding.
 
@@ -18,8 +18,8 @@ enum Bech32 {
             decoding: head + [separator] + (values + sum).map { alphabet[Int($0)] }, as: UTF8.self)
     }
 
-    /// Decodes the bytes after a prefix, which is given in lowercase. Returns `nil` if the text is
-    /// invalid.
+    /// Decodes the bytes of a text with this prefix. `prefix` is in lowercase, even for a text in
+    /// uppercase. Returns `nil` if the text is invalid or has another prefix.
     static func decode(_ text: [UInt8], prefix: String) -> [UInt8]? {
         let isUpper = text.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
         let isLower = text.contains { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }

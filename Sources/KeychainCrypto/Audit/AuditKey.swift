@@ -74,7 +74,7 @@ package struct AuditHead: Hashable, Sendable {
         AuditHead(bytes: Fingerprint.sha256(of: bytes + tag))
     }
 
-    /// The first 16 bytes as 32 digits, for notes outside the audit.
+    /// The first 16 bytes as 32 hexadecimal digits, for notes outside the audit.
     package var short: String { Hexadecimal.text(bytes.prefix(16)) }
 }
 

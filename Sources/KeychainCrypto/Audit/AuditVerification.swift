@@ -37,7 +37,7 @@ package enum AuditFinding: Hashable, Sendable {
 /// A note, kept outside the audit, of the number of its records and their head.
 package struct AuditWitness: Hashable, Sendable {
     package let count: UInt64
-    /// The first 16 bytes of the head, as 32 digits.
+    /// The first 16 bytes of the head, as 32 hexadecimal digits.
     package let head: String
 
     package init(count: UInt64, head: String) {

@@ -13,7 +13,7 @@ package enum KeyringEncryption {
     /// Decrypts the content of a keyring.
     ///
     /// - Parameters:
-    ///   - ciphertext: The encrypted bytes. Their number must be a multiple of 16.
+    ///   - ciphertext: The encrypted bytes. Their number must be a multiple of 16, and not 0.
     ///   - password: The password, which can be empty.
     ///   - salt: 8 bytes.
     ///   - iterations: 1 to ``largestIterationCount``.

@@ -1,5 +1,5 @@
-// KeyHierarchy+Changes: changes of the passcode, the other ways in, and the machine; and summaries
-// of the slots.
+// KeyHierarchy+Changes: changes of the passcode, of the other ways in, and of the binding to a
+// machine; and summaries of the slots.
 //   (1) Each change returns a hierarchy with a new keybag of the next generation. The receiver is
 //       unchanged.
 
@@ -69,8 +69,9 @@ extension KeyHierarchy {
     /// Adds a recovery code or a credential. A recovery code replaces an earlier recovery code, and
     /// opens all keys that require more than the device key. The proof is an existing way in,
     /// required if the guarded tier has one. Throws `param` if a recovery code would open nothing,
-    /// or if there are too many slots. Throws `notAvailable` if a recovery code or the first way in
-    /// is added on another machine, unless the required proof opens the machine key.
+    /// or if there are too many slots. If the keychain is bound to another machine, throws
+    /// `notAvailable` for the first way in, and for a recovery code unless a proof is required and
+    /// opens the machine key.
     package func adding(
         _ way: WayIn, provedBy proof: WayIn?, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -108,8 +109,8 @@ extension KeyHierarchy {
         return try replacing(slots: staying + [slot])
     }
 
-    /// - Throws: `param` if no slot has the number, or if it is the last way in or the slot of the
-    ///   machine.
+    /// - Throws: `param` if no slot has the number, or if the slot is that of the last way in or of
+    ///   the machine.
     package func removingSlot(_ number: UInt32) throws(KeychainFailure) -> KeyHierarchy {
         guard let slot = keybag.slots.first(where: { $0.number == number }) else {
             throw .param("There is no slot \(number).")
@@ -192,8 +193,9 @@ extension KeyHierarchy {
 
     // MARK: Shared steps
 
-    /// All keys of the keybag, and the key of the guarded tier. On another machine, the keys of the
-    /// *this device only* classes require a recovery code.
+    /// All keys of the keybag, and the key of the guarded tier. If the keychain is bound to another
+    /// machine, throws `notAvailable` unless the proof is a recovery code that opens the machine
+    /// key.
     func allKeys(
         provedBy proof: WayIn?
     ) throws(KeychainFailure) -> (keys: [KeyName: SecretBytes], tierKey: SecretBytes?) {
@@ -230,8 +232,8 @@ extension KeyHierarchy {
             machineKey: protectors.machineKey)
     }
 
-    /// Returns a hierarchy with the keychain's next keybag. It contains the wrapped keys of this
-    /// keybag unless `keys` are given.
+    /// Returns a hierarchy with the keychain's next keybag. The next keybag contains `keys` or, if
+    /// `keys` is `nil`, the wrapped keys of the receiver's keybag.
     func replacing(
         slots: [KeySlot], keys: [WrappedKey]? = nil, machineKey: SecretBytes?? = nil
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -256,7 +258,7 @@ extension KeyHierarchy {
 
 extension KeyHierarchy {
     /// Whether a key is wrapped identically in another keybag, and therefore is the same key. Also
-    /// `true` if neither keybag contains it.
+    /// `true` if neither keybag contains a key with this name.
     package func hasSameKey(_ name: KeyName, as other: KeyHierarchy) -> Bool {
         keybag.keys.first { $0.name == name } == other.keybag.keys.first { $0.name == name }
     }

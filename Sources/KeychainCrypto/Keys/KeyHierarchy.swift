@@ -8,8 +8,8 @@
 //   (3) The keys of the when-passcode-set class exist only while there is a tier key.
 //   (4) While there is a tier key, at least one way in opens it. The last way in is removed only
 //       together with the tier key.
-//   (5) On another machine, the keys that require the machine are missing. All others can be
-//       opened.
+//   (5) On another machine, the keys that need the machine key are missing, unless a recovery
+//       code opens the machine key. All other keys can be opened.
 
 import FoundationEssentials
 package import KeychainCore
@@ -173,8 +173,9 @@ package struct KeyHierarchy: Sendable {
 
     /// Converts a keybag of version 1. The keychain's identifier, class keys and metadata keys stay
     /// the same, index and integrity keys are new, and the result is not bound. If the old keybag
-    /// has a passcode, it is required and stays set. Throws `authFailed` if the passcode is wrong,
-    /// and `param` if it is missing, or given although none is set.
+    /// has a passcode, `passcode` must be that passcode, and the new keybag has it too. Throws
+    /// `authFailed` if `passcode` is wrong, and `param` if it is missing, or is given although the
+    /// old keybag has no passcode.
     package static func converting(
         _ old: KeyHierarchyVersion1, passcode: SecretBytes?, deviceKey: SecretBytes,
         machine: Machine = .unidentified, cost: PasscodeCost, at now: Double
@@ -222,7 +223,8 @@ package struct KeyHierarchy: Sendable {
 
     // MARK: Opening
 
-    /// Opens the open tier. Classes that require another machine are missing.
+    /// Opens the open tier. If the machine key can't be opened on this machine, the classes whose
+    /// keys need it are missing.
     package func openTier() throws(KeychainFailure) -> TierKeys {
         try tierKeys(.open, Protectors(tierKey: nil, machineKey: machineKey))
     }
@@ -234,7 +236,7 @@ package struct KeyHierarchy: Sendable {
     }
 
     /// - Throws: `authFailed` if the way in is wrong or opens only the machine key; `param` if the
-    ///   keychain has none of this kind, or if the guarded tier has no way in.
+    ///   keychain has no way in of this kind, or if the guarded tier has no way in at all.
     package func unlock(_ way: WayIn) throws(KeychainFailure) -> UnlockedTier {
         let opened = try open(way)
         guard let tierKey = opened[.tier] else {
@@ -299,7 +301,7 @@ package struct KeyHierarchy: Sendable {
             guard let classKey = keys[.classKey(protection)],
                 let metadataKey = keys[.metadataKey(protection)]
             else { continue }
-            // In the order of their numbers.
+            // The retired keys of the class, in the order of their numbers.
             let retired = keybag.keys.compactMap { entry -> SecretBytes? in
                 guard case .retiredClassKey(protection, _) = entry.name else { return nil }
                 return keys[entry.name]
@@ -310,7 +312,7 @@ package struct KeyHierarchy: Sendable {
         return TierKeys(indexKey: indexKey, integrityKey: integrityKey, classes: classes)
     }
 
-    /// Unwraps the keys. Those that require another machine are omitted.
+    /// Unwraps the keys. Without the machine key, the keys that need it are omitted.
     func openKeys(
         _ protectors: Protectors, where isIncluded: (KeyName) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> [KeyName: SecretBytes] {

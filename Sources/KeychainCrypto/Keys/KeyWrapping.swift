@@ -100,7 +100,7 @@ struct SlotWrapper {
         return slot
     }
 
-    /// Returns `nil` if the machine has neither a chip nor a permanent identity.
+    /// Returns `nil` if the machine has neither a chip nor a machine identity.
     func machineSlot(
         _ machineKey: SecretBytes, _ machine: Machine, number: UInt32, at now: Double
     ) throws(KeychainFailure) -> KeySlot? {
@@ -129,7 +129,7 @@ struct SlotWrapper {
         return slot
     }
 
-    /// Returns `nil` if the way in is wrong.
+    /// Returns `nil` if the way in doesn't open the slot.
     func open(
         _ slot: KeySlot, with way: WayIn
     ) throws(KeychainFailure) -> [KeySlot.Opens: SecretBytes]? {
@@ -166,8 +166,9 @@ struct SlotWrapper {
         switch way {
         case .passcode(let passcode):
             guard let cost = slot.cost else { return nil }
-            // HMAC is applied first, so that passcodes that scrypt treats as equal stay different:
-            // those longer than 64 bytes or with trailing zero bytes.
+            // scrypt treats some different passcodes as equal: a passcode of more than 64 bytes and
+            // its SHA-256 hash, and shorter ones that differ only in trailing zero bytes. HMAC is
+            // applied first, so that these passcodes give different keys.
             return try cost.deriveKey(
                 from: passcode.authenticationCode(under: Self.passcodeKey), salt: slot.salt)
         case .recoveryCode, .credential: return way.secret

@@ -1,7 +1,8 @@
 // Keybag: the wrapped keys of a keychain and its key slots, as a value and as bytes.
 // Documentation/Formats/keybag-v2.md specifies the layout.
-//   (1) `parse` accepts any bytes. It returns a keybag or throws an error, and never traps. Each
-//       keybag that it returns encodes to the same bytes, except for the tag if that is wrong.
+//   (1) `parse` accepts any bytes. It returns a keybag or throws an error, and never traps. If a
+//       keybag that it returns is encoded again, the bytes are the same, except for the tag if the
+//       parsed tag was wrong.
 //   (2) A parsed keybag is not yet trusted: `isAuthentic` checks that it was created with the
 //       device key.
 //   (3) A slot of an unknown kind is encoded as it was read.
@@ -15,8 +16,8 @@ package struct Keybag: Hashable, Sendable {
     package static let maximumByteCount = 16_384
     package static let maximumCredentialCount = 8
 
-    /// The identifier of the keychain, 16 random bytes. The salts of all keys that are derived with
-    /// HKDF for the keybag start with it.
+    /// The identifier of the keychain, 16 random bytes. Each salt with which HKDF derives a key for
+    /// the keybag starts with this identifier.
     package var keychainID: [UInt8]
     /// Incremented with every change of the keybag.
     package var generation: UInt64
@@ -25,7 +26,8 @@ package struct Keybag: Hashable, Sendable {
     /// In ascending order of their numbers.
     package var slots: [KeySlot]
     package var keys: [WrappedKey]
-    /// HMAC-SHA-256 over all bytes before it. Empty if this value was not parsed.
+    /// HMAC-SHA-256 over all bytes before the tag. Empty if this keybag is not the result of
+    /// ``parse(_:)``.
     package fileprivate(set) var tag: [UInt8] = []
 
     /// Whether the guarded tier has a tier key, because a passcode or another way in is set.
@@ -118,8 +120,8 @@ package struct Keybag: Hashable, Sendable {
         return keybag
     }
 
-    /// Whether the keys are the fixed ones and then any number of retired class keys, in their only
-    /// valid order and each with the right protector.
+    /// Whether ``keys`` has first the fixed keys and then any number of retired class keys, in the
+    /// only valid order, and each key has the right protector.
     private var hasOrderedKeys: Bool {
         let fixed = KeyName.fixed(hasTier: hasPasscode)
         let retired = keys.dropFirst(fixed.count).map(\.name)
@@ -162,7 +164,8 @@ package struct Keybag: Hashable, Sendable {
 package enum KeyName: Hashable, Sendable {
     /// Computes the labels of the blind index.
     case indexKey(Tier)
-    /// Authenticates the store's header, rows and file `anchor`.
+    /// Authenticates what the store's header states about the tier's rows. The open tier's key also
+    /// authenticates the whole header and the file `anchor`.
     case integrityKey(Tier)
     /// Wraps row keys.
     case classKey(ProtectionClass)
@@ -171,7 +174,8 @@ package enum KeyName: Hashable, Sendable {
     /// An earlier class key, which opens blobs that applications store.
     case retiredClassKey(ProtectionClass, number: UInt8)
 
-    /// The role, the tier or class, and the number.
+    /// Three bytes: the role of the key, its tier or class, and its number, 0 for a key that has no
+    /// number.
     var bytes: [UInt8] {
         switch self {
         case .classKey(let protection): [1, protection.rawValue, 0]
@@ -194,7 +198,7 @@ package enum KeyName: Hashable, Sendable {
             case 5: protection.map { .retiredClassKey($0, number: number) }
             default: nil
             }
-        // If the bytes don't match, the number is set for a key that has none.
+        // The bytes differ if `number` isn't 0 for a key that has no number.
         guard let name, name.bytes == [role, subject, number] else { return nil }
         self = name
     }
@@ -224,8 +228,8 @@ package enum KeyName: Hashable, Sendable {
         return protector
     }
 
-    /// The keys that a keybag always contains, in order. Only a keybag with a tier key contains
-    /// those of the when-passcode-set class.
+    /// The keys that a keybag always contains, in order. Only a keybag with a tier key contains the
+    /// class key and the metadata key of the when-passcode-set class.
     static func fixed(hasTier: Bool) -> [KeyName] {
         Tier.allCases.flatMap { [.indexKey($0), .integrityKey($0)] }
             + ProtectionClass.allCases

@@ -3,7 +3,7 @@
 package import KeychainCore
 
 package struct Machine: Sendable {
-    /// A secret derived from the machine's identity; `nil` if it has no permanent identity.
+    /// The machine's identity, see ``MachineIdentity``; `nil` if the machine has none.
     package var identity: SecretBytes?
     /// A chip, which is used instead of the identity if it is present.
     package var chip: (any KeyHardware)?

@@ -6,7 +6,7 @@
 // Pavol Rusnak, Aaron Voisine, Sean Bowe; see NOTICE.
 
 package enum RecoveryWords {
-    /// In the order of their numbers, which is alphabetical.
+    /// The words in alphabetical order. The index of a word is its number.
     package static let all: [[UInt8]] = text.utf8.split { $0 == 0x20 || $0 == 0x0A }
         .map { Array($0) }
 

@@ -5,16 +5,16 @@
 //   (2) A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities)
 //       ignores the values of all variables. Otherwise the caller could make it open another user's
 //       keychain or connect to another service, with rights that the caller doesn't have.
-//   (3) In a value that is not UTF-8, Swift replaces bytes with U+FFFD, so that two different paths
-//       would become the same. Such a value is never used to choose a keychain.
-//   (4) The tools reject arguments that are not UTF-8 before they evaluate any. Swift replaces such
-//       bytes with U+FFFD, so that two different names would become the same. The arguments that
+//   (3) Swift replaces bytes that are not UTF-8 with U+FFFD, so that two different paths would
+//       become the same. A value that contains such bytes is never used to choose a keychain.
+//   (4) If an argument is not UTF-8, the tools end with an error before they evaluate any argument.
+//       Otherwise, two different names would become the same, as in (3). The arguments that
 //       `run` passes to another program are passed unchanged, byte for byte.
 //   (5) A program can be started with descriptors 0 to 2 (standard input, output and error) closed.
 //       The next file that it opens then gets such a number, and the program's output, which can
 //       include a secret, would be written to that file. The tools therefore open a replacement for
 //       each closed descriptor before they open anything else. In any program, the keychain's files
-//       and sockets never keep such a number.
+//       and sockets end up with numbers above 2.
 
 // `environ` is a C variable. This package changes it, and the environment variables, only while the
 // process has one thread.
@@ -148,8 +148,8 @@ package enum StandardStreams {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             let direction = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY
             // SAFETY: the path is a null-terminated copy for the duration of the call. The system
-            // assigns the lowest free number, which is this one, because all lower ones are open by
-            // now.
+            // assigns the lowest free number. That is `descriptor`, because all lower numbers are
+            // in use by now.
             _ = unsafe open("/dev/null", direction)
         }
     }

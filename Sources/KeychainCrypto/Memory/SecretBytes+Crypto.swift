@@ -1,20 +1,24 @@
 // SecretBytes+Crypto: passes secret bytes to the crypto library, and erases what the library leaves
 // behind in ordinary memory.
-//   (1) The code of this file makes no copy of secret bytes outside locked memory.
+//   (1) This file itself copies secret bytes only into secret memory. The library has copies in
+//       ordinary memory: each `SymmetricKey`, which the library zeroes, its hash states, the
+//       objects that it frees, and the digests that it returns.
 //   (2) `KeyedHash` is HMAC-SHA-256 (RFC 2104) under a fixed key. The two padded keys are in secret
-//       memory. Each computation of a code hashes them anew, in place.
+//       memory. Each HMAC hashes both padded keys again, without another copy of them.
 //   (3) The hash states after the padded keys are equivalent to the key, and they are in ordinary
 //       memory. They are therefore not cached, although that would save two of four compressions.
 //       Each is overwritten in place before it is freed: hashing a further block replaces it with a
 //       one-way result.
 //   (4) swift-crypto frees the object with an AES key schedule, which starts with the key, without
-//       zeroing it. The same is true of the padded keys in its HMAC. `MemoryScrubber` erases them:
-//       for each size, glibc returns the block that the thread freed last, so a block allocated
-//       right after the operation is that object, and is zeroed.
-//   (5) With another allocator, (4) has no effect and does no harm. The threat model says so.
+//       zeroing it. It frees the padded keys of its HMAC in the same way. `MemoryScrubber` erases
+//       these freed objects: if a thread allocates a block, glibc returns the block of this size
+//       that the thread freed last. A block allocated right after the operation is therefore the
+//       freed object. It is zeroed and freed again.
+//   (5) With another allocator, (4) has no effect and does no harm. The threat model says that (4)
+//       depends on glibc.
 //
-// The library's HMAC is generic. For the short inputs of this project, calling it takes longer than
-// the computation, and a write needs twelve codes.
+// `KeyedHash` replaces the library's HMAC because the library's is generic code: for the short
+// inputs of this project, calling it takes longer than the hashing, and a write needs twelve HMACs.
 
 package import Crypto
 import CryptoExtras
@@ -63,7 +67,7 @@ extension SecretBytes {
         }
     }
 
-    /// HMAC-SHA-256 of the bytes as a message, under a key that is not secret. 32 bytes.
+    /// HMAC-SHA-256 of the bytes as a message, under a key that is not secret: 32 bytes.
     func authenticationCode(under key: [UInt8]) -> SecretBytes {
         // SAFETY: the buffer is used only during the call.
         unsafe withUnsafeBytes {
@@ -151,14 +155,14 @@ struct KeyedHash: Sendable {
         return code
     }
 
-    /// A code that is itself a key. No other copy of it is left.
+    /// A code that is used as a key. Copies of the code in the unused part of the stack are erased.
     func secretCode(of bytes: [UInt8]) -> SecretBytes {
         defer { MemoryScrubber.eraseStack() }
         return copiedCode(of: bytes)
     }
 
-    /// Isn't inlined, so that the code on its stack frame lies in what `eraseStack` erases after
-    /// it has returned.
+    /// Isn't inlined, so that the code in its stack frame is in the part of the stack that
+    /// `eraseStack` erases afterwards.
     @inline(never)
     private func copiedCode(of bytes: [UInt8]) -> SecretBytes {
         let code = code(of: bytes)
@@ -168,8 +172,8 @@ struct KeyedHash: Sendable {
         }
     }
 
-    /// The zeros complete the last block. It is then hashed, which overwrites the state and the
-    /// block.
+    /// A block of zeros. After it, at least one further block has been hashed, which has overwritten
+    /// the state and the bytes of the last block.
     private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount)
 }
 
@@ -196,9 +200,9 @@ package enum MemoryScrubber {
         unsafe free(block)
     }
 
-    /// Erases the blocks that this thread freed last, up to eight of each size that key handling
-    /// uses, and 32 KiB of the unused part of the thread's stack. Meant only for when keys are
-    /// created or discarded, which is rare.
+    /// Erases, of each size that key handling uses, up to eight blocks that this thread freed last.
+    /// Also erases 32 KiB of the unused part of the thread's stack. Called where keys are created,
+    /// opened or discarded, and after requests to a TPM.
     package static func eraseFreedMemory() {
         for byteCount in stride(from: 24, through: 1032, by: 16) {
             erase(byteCount: byteCount, blocks: 8)

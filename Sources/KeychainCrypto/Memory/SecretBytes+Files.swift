@@ -103,7 +103,7 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-    /// Reads the next bytes of a file; empty at its end.
+    /// Reads the next bytes of a file, at most `limit`. The array is empty at the end of the file.
     /// - Throws: ``ReadFailure``
     package init(readingFrom descriptor: Int32, atMost limit: Int) throws(ReadFailure) {
         var bytes = [UInt8](repeating: 0, count: limit)

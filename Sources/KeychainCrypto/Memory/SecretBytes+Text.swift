@@ -3,13 +3,14 @@
 import KeychainCore
 
 extension SecretBytes {
-    /// The number of characters of UTF-8 text, as code points, and of its words, which are
+    /// The number of characters (Unicode code points) in the UTF-8 text, and of words, which are
     /// separated by ASCII white space.
     var textCounts: (characters: Int, words: Int) {
         var characters = 0
         var words = 0
         var wasSpace = true
-        // SAFETY: the subscripts are the buffer's indices, and it is used only during the call.
+        // SAFETY: the subscripts are the buffer's indices, and the buffer is used only during the
+        // call.
         unsafe withUnsafeBytes { bytes in
             for index in bytes.indices {
                 let byte = unsafe bytes[index]

@@ -4,9 +4,9 @@
 package import FoundationEssentials
 package import Glibc
 
-/// Identifies a state of a file. The owner can set `modified` back, but only root can do so with
-/// `changed`. States of the same size within one tick of the file system's clock are not
-/// distinguished.
+/// Identifies a state of a file. The owner can set the time `modified` back. To set `changed` back,
+/// root has to set the system's clock back. States of the same size within one tick of the file
+/// system's clock are not distinguished.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -82,7 +82,8 @@ package enum Files {
         StandardStreams.moveAbove(unsafe Glibc.open(path, flags | O_CLOEXEC, mode))
     }
 
-    /// A descriptor that identifies a file and can't read it.
+    /// Returns a descriptor that refers to the file at `path` but can't be used to read it. Returns
+    /// `nil` if it failed.
     package static func locate(_ path: String) -> OwnedDescriptor? { open(path, pathOnly) }
 
     /// The corresponding C function is `fstat`. Returns `nil` if it failed.
@@ -114,8 +115,8 @@ package enum Files {
         return unsafe stat(path, &status) == 0 ? FileStatus(status) : nil
     }
 
-    /// Whether anything exists at a path. Links are followed. Also `true` if that can't be found
-    /// out, for example because this process has no permission to examine the path.
+    /// Whether anything exists at a path. Links are followed. Also `true` if the system can't tell
+    /// whether anything exists, for example because this process may not examine the path.
     package static func isThere(_ path: String) -> Bool {
         status(of: path) != nil || (errno != ENOENT && errno != ENOTDIR)
     }

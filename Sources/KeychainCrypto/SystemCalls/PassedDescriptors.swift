@@ -13,7 +13,7 @@ extension UnixSockets {
     private static let controlByteCount = headerByteCount + MemoryLayout<Int32>.size
 
     /// Sends bytes and a descriptor without blocking. The bytes must fit into an empty socket
-    /// buffer. Returns `false` if not all of them were sent.
+    /// buffer. Returns `false` if not all bytes were sent.
     package static func send(
         _ bytes: [UInt8], passing descriptor: OwnedDescriptor, to socket: OwnedDescriptor
     ) -> Bool {
@@ -21,7 +21,7 @@ extension UnixSockets {
         header.cmsg_len = controlByteCount
         header.cmsg_level = SOL_SOCKET
         header.cmsg_type = rightsMessage
-        // The control message has the length of a header and a number, rounded up to whole words.
+        // The array has room for a header and a number. Its size is rounded up to whole words.
         var control = [UInt64](repeating: 0, count: (controlByteCount + 7) / 8)
         // SAFETY: the array has room for the header followed by the number.
         unsafe control.withUnsafeMutableBytes { target in
@@ -41,15 +41,15 @@ extension UnixSockets {
     }
 
     /// Receives available bytes and the descriptor that was sent with them, without blocking.
-    /// - Returns: No bytes at the end; `nil` if none are available or receiving failed, and `errno`
-    ///   contains the reason.
+    /// - Returns: No bytes if the connection was closed at the other end; `nil` if no bytes are
+    ///   available or receiving failed. `errno` then contains the reason.
     package static func receive(
         atMost limit: Int, withDescriptorFrom socket: Int32
     ) -> (bytes: [UInt8], descriptor: OwnedDescriptor?)? {
         var bytes = [UInt8](repeating: 0, count: limit)
         var control = [UInt64](repeating: 0, count: (controlByteCount + 7) / 8)
         var controlCount = 0
-        // There is room for one descriptor. The kernel closes others.
+        // The control data has room for one descriptor. The kernel drops any further ones.
         let count = unsafe withMessage(&bytes, &control, controlByteCount) { message in
             let count = unsafe recvmsg(socket, &message, Int32(MSG_DONTWAIT) | closeOnExec)
             controlCount = unsafe Int(message.msg_controllen)

@@ -31,8 +31,8 @@ package struct Terminal: ~Copyable {
         close(descriptor)
     }
 
-    /// Whether this is the controlling terminal of the process, and the process is in its
-    /// foreground. A controlling terminal stops a background process that reads from it.
+    /// Whether this is the controlling terminal of the process, and the process is in the
+    /// terminal's foreground. A controlling terminal stops a background process that reads from it.
     package var isForeground: Bool {
         tcgetpgrp(descriptor) == getpgrp()
     }
@@ -97,7 +97,7 @@ package struct Terminal: ~Copyable {
     /// sequence, and produce no character.
     private enum EscapeSequence {
         case none
-        /// ESC. More bytes of the same key have arrived.
+        /// ESC was read, and a further byte of the same key can be read.
         case begun
         /// ESC [ and any number of parameter bytes. A final byte ends the sequence.
         case control
@@ -108,8 +108,8 @@ package struct Terminal: ~Copyable {
         /// types two keys that fast.
         static let pause: Int32 = 50
 
-        /// - Returns: Whether the byte belongs to the sequence. A control character doesn't, so it
-        ///   always keeps its meaning.
+        /// - Returns: Whether the byte belongs to the sequence. Control characters never belong to
+        ///   a sequence, so they always keep their meaning.
         mutating func takes(_ byte: UInt8) -> Bool {
             switch (self, byte) {
             case (.begun, UInt8(ascii: "[")): self = .control

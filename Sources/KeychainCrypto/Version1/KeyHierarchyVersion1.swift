@@ -78,8 +78,9 @@ package struct KeyHierarchyVersion1: Sendable {
             classes: try openClasses(.device, wrapping))
     }
 
-    /// - Throws: `authFailed` if the passcode is wrong; `param` if none is set; `allocate` if there
-    ///   is too little memory; `invalidKeychain` if a class key is missing or altered.
+    /// - Throws: `authFailed` if the passcode is wrong; `param` if no passcode is set; `allocate`
+    ///   if there is too little memory; `invalidKeychain` if a class key or metadata key is missing
+    ///   or altered.
     package func openPasscodeKeys(
         _ passcode: SecretBytes
     ) throws(KeychainFailure) -> PasscodeKeys {
@@ -220,8 +221,8 @@ package struct KeyHierarchyVersion1: Sendable {
         return classes
     }
 
-    /// Returns a hierarchy of the same keychain with these keys, in the order that
-    /// `KeybagVersion1.parse` requires.
+    /// Returns a hierarchy of the same keychain with these keys. Its keybag lists the keys in the
+    /// order that `KeybagVersion1.parse` requires.
     private func replacing(
         slots: [KeySlotVersion1], device: DeviceKeys, passcode: PasscodeKeys?, generation: UInt64
     ) -> KeyHierarchyVersion1 {

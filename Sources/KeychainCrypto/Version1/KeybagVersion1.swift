@@ -127,7 +127,7 @@ package struct KeybagVersion1: Hashable, Sendable {
         "The keybag is damaged or not a keybag. Restore the keychain's folder from a backup.")
 }
 
-/// One way to open the passcode tier of a keybag, comparable to the key slots of LUKS.
+/// One way to open the keys that require the passcode, comparable to the key slots of LUKS.
 package struct KeySlotVersion1: Hashable, Sendable {
     static let byteCount = 20 + AuthenticatedEncryption.wrappedKeyByteCount
 
@@ -139,7 +139,8 @@ package struct KeySlotVersion1: Hashable, Sendable {
     package var cost: PasscodeCost
     /// 16 random bytes.
     package var salt: [UInt8]
-    /// The passcode-tier key, wrapped under a key derived from the passcode and the device key.
+    /// The passcode-tier key, from which the wrapping keys of the classes that require the passcode
+    /// are derived. It is wrapped under a key derived from the passcode and the device key.
     package var wrapped: Data
 
     package init(kind: Kind, cost: PasscodeCost, salt: [UInt8], wrapped: Data) {

@@ -38,10 +38,10 @@ final class CredentialServer: Sendable {
 
     /// Creates a server that trusts the addresses of processes of the user `trusted`.
     ///
-    /// `source` returns the secrets. `run` runs a closure on another thread, to look up a secret
-    /// and to answer. If the service ends before that, `run` still calls the closure, but with
-    /// `isActive` set to `false`. `onLine` receives a line of text for each request and each
-    /// refusal.
+    /// `source` returns the secrets. `run` runs a closure on another thread; the closure looks up a
+    /// secret and answers. If the service ends before the closure has begun, `run` still calls the
+    /// closure, but with `isActive` set to `false`. `onLine` receives a line of text for each
+    /// request and each refusal.
     init(
         _ socket: ListeningSocket, trusted: uid_t = 0, answerTime: Duration = .seconds(10),
         source: @escaping Source,
@@ -172,7 +172,7 @@ extension CredentialServer {
                     try keychains.secret(of: name)
                 }
             },
-            // The requests count as work for root, the user with id 0.
+            // The workers serve each party of ``FairPool`` in turn. These requests count as root's.
             run: { workers.submit(for: .user(0), $0) },
             onLine: { log.note("credential", reason: $0) })
     }

@@ -1,7 +1,7 @@
 // ListeningSocket: the socket that programs connect to, and the lock for its path.
-//   (1) Only the user of a user's service, and root, can enter the folder of its main socket and
-//       connect. For its dedicated sockets, see `OwnSockets`. Every user can connect to the main
-//       socket of the machine's service, and only root or the service can replace it.
+//   (1) Only the user and root can enter the folder of the main socket of a user's service, and so
+//       connect. For dedicated sockets, see `OwnSockets`. Every user can connect to the main socket
+//       of the machine's service, and only root or the service can replace it.
 //   (2) An existing socket file is replaced only under the lock for its path, and only if no
 //       program listens at it. Such a file is left behind by a service that was killed.
 //   (3) A socket from the service manager is used as it is, and is not removed when the service
@@ -85,7 +85,8 @@ final class ListeningSocket: Sendable {
         made?.lock.end()
     }
 
-    /// Creates the folder and its parents where they are missing, and checks its owner and mode.
+    /// Creates the folder and its parents where they are missing, and checks the owner and the mode
+    /// of the folder.
     private static func prepareFolder(
         of path: String, isForEverybody: Bool
     ) throws(ServiceFailure) {

@@ -6,7 +6,7 @@
 //   (2) A request for the secret of one item is answered on the event loop if it doesn't have to
 //       wait for another request or process, because switching threads twice would take longer than
 //       the answer. An event loop answers only a few such requests before it handles its other
-//       connections, so they don't wait for long.
+//       connections, so that the other connections don't wait for long.
 
 import KeychainCore
 import KeychainWire
@@ -56,7 +56,8 @@ final class Workers: Sendable {
     /// A file system that hangs occupies a thread for as long as it hangs.
     private let identification = FairPool(threadCount: 32, perParty: 2)
 
-    /// How often each event loop was asked for a turn since it last handled its other events.
+    /// The number of calls of ``takeTurn(of:_:)`` for each event loop since the loop last handled
+    /// its other events.
     private let turnCounts = Mutex<[ObjectIdentifier: Int]>([:])
 
     init(count: Int) {
@@ -180,8 +181,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Ends the threads, and waits for their current work. Identification is not waited for, since
-    /// reading a file may hang.
+    /// Ends the threads, and waits for their current work, except that of the threads that identify
+    /// callers: reading a file may hang.
     func stop() {
         identification.abandon()
         for pool in [pool, derivations, whole, chip] { pool.stop() }

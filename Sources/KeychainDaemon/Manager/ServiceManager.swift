@@ -1,7 +1,8 @@
 // ServiceManager: the sockets and settings that the service manager passed to this process, and
 // notifications to it. The service manager is systemd or another one with the same protocols.
 // Protocols: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
-//   (1) Variables that name another process were inherited by mistake and are ignored.
+//   (1) If LISTEN_PID or WATCHDOG_PID is the id of another process, the sockets or the watchdog
+//       were meant for that process and are ignored.
 //   (2) The variables are removed from the environment, so that no child process takes them for its
 //       own.
 

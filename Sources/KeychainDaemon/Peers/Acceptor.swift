@@ -4,14 +4,14 @@
 //   (2) The thread reads no files: other threads find out which program a process runs. A file
 //       system that hangs delays only the callers whose programs are on it.
 //   (3) If a user has reached the maximum number of handshakes, the oldest one is ended to make
-//       room. A well-behaved client answers at once, so callers that never answer can't keep others
-//       out.
+//       room. A well-behaved client answers at once, so callers that never answer can't keep the
+//       user's other callers out.
 //   (4) Identified callers are passed on with their connection. Refused callers receive the reason,
-//       as far as the socket accepts it at once, and are disconnected.
+//       or as much of it as the socket accepts without blocking, and are disconnected.
 //   (5) A socket that was passed to a caller and not received counts as a file descriptor in
 //       flight, which the system limits per sending user (unix(7), ETOOMANYREFS). So a caller that
 //       doesn't receive its socket counts towards the limit of its user, even after it was refused,
-//       until it receives the socket or ends.
+//       until it receives the socket, closes its connection or exits.
 
 import Dispatch
 import Glibc
@@ -34,7 +34,7 @@ final class Acceptor: Sendable {
         /// The maximum number of unfinished handshakes of one user.
         var handshakesPerUser: Int
         /// The maximum number of sockets that were passed to one user's callers and not received.
-        /// Each counts towards the system's limit for the service, see (5).
+        /// Each counts towards the system's limit for the user of the service, see (5).
         var untakenPerUser: Int
     }
 
@@ -52,10 +52,10 @@ final class Acceptor: Sendable {
     /// - Parameters:
     ///   - listener: A non-blocking listening socket. The acceptor doesn't close it.
     ///   - rules: Who is accepted, and the limits.
-    ///   - run: Runs work of a party on another thread.
+    ///   - run: Runs work on another thread, as part of the share of the given ``Party``.
     ///   - onPeer: Receives each identified peer with its connection.
-    ///   - onRefusal: Receives each refusal, with the user if it is known. Both closures are called
-    ///     on the acceptor's thread and must not block.
+    ///   - onRefusal: Receives each refusal, with the user if it is known. `onPeer` and `onRefusal`
+    ///     are called on the acceptor's thread and must not block.
     /// - Throws: If no file descriptors are left.
     init(
         _ listener: Int32, _ rules: Rules,
@@ -86,7 +86,7 @@ final class Acceptor: Sendable {
     }
 
     /// Stops accepting callers, and closes the connections of those that aren't identified yet.
-    /// Waits until that is done. It is called once.
+    /// Waits until that is done. A second call would wait forever.
     func stop() {
         isEnding.store(true, ordering: .releasing)
         waker.wake()
@@ -103,7 +103,7 @@ final class Acceptor: Sendable {
         let deadline: ContinuousClock.Instant
     }
 
-    /// How long no callers are accepted when no file descriptors or no memory is left, in
+    /// How long at most no callers are accepted when no file descriptors or no memory is left, in
     /// milliseconds.
     private static let rest: Int32 = 100
 

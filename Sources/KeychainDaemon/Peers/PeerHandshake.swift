@@ -1,12 +1,12 @@
 // PeerHandshake: identifies the peer of a new connection: the process that connected and, in a
 // user's service, the program that this process runs.
 //   (1) The identity is read before the nonce is sent, and again after the nonce came back. Both
-//       must be the same, and the process that connected must still be running.
+//       identities must be the same, and the process that connected must still be running.
 //   (2) The answer must arrive over a new socket, which is created after the identity was first
 //       read and is passed to the caller with the nonce. A program that the caller executed earlier
-//       can't have inherited the new socket, even if its standard output is the first socket. A
-//       program that the caller executes later doesn't have the identity that was read. Nothing is
-//       ever read from the first socket.
+//       can't have inherited the new socket, even if its standard output is the first socket. If
+//       the caller later executes a program that has another identity, the second reading finds
+//       that identity. Nothing is ever read from the first socket.
 //   (3) The kernel attaches the sender's credentials to all bytes of the answer, and only the
 //       process that connected is accepted. So a program can't leave the answer to a child process
 //       and execute another program itself.
@@ -14,8 +14,8 @@
 //       of other threads, and for the deadline.
 //   (5) While `PinnedProcess.isRunning` is true, the process id refers to the pinned process, not
 //       to a later one with the same id. If the kernel can't pin the process that connected (before
-//       Linux 6.5), the process that has its id now is pinned. It is accepted only after it has
-//       answered over the connection under that id and is still running.
+//       Linux 6.5), the process that has its id now is pinned. That process is accepted only
+//       after it has answered over the connection under that id and is still running.
 //   (6) The path and the file of an executable must match: the file that the process runs has to be
 //       the one at the path, as the service sees the file system. An executable that was deleted or
 //       replaced, or that is at its path only in another mount namespace, is refused.
@@ -88,8 +88,8 @@ struct PeerHandshake: Sendable {
             throw .unavailable(pid: process.pid, reason: errorText(errno))
         }
         Sockets.prepare(own.number)
-        // Turned on before the nonce is sent, so that every sender that knows the nonce is
-        // reported.
+        // The kernel reports the sender of all bytes from here on, before any process can know the
+        // nonce.
         guard Sockets.setPassingCredentials(true, own) else { throw .unknownProcess }
         guard UnixSockets.send(question, passing: passed, to: socket) else {
             throw .endedProcess(pid: process.pid)
@@ -201,7 +201,8 @@ extension PeerRefusal {
         }
     }
 
-    /// Sends the reason to the client, as far as its socket accepts it at once.
+    /// Sends the reason to the client without blocking. Bytes that the client's socket doesn't
+    /// accept at once are not sent.
     func tell(_ socket: OwnedDescriptor) {
         let text =
             "The keychain service refuses this program: \(self). `keychainctl status` says which "
@@ -261,8 +262,8 @@ struct PinnedProcess: Sendable {
         try reading { pid throws(PeerRefusal) in try Executable(of: pid) }
     }
 
-    /// The result of `body`, which reads data by process id. It is returned only if the process was
-    /// still running afterwards, so the data is about this process and not a later one.
+    /// The result of `body`, which reads data by process id. The result is returned only if the
+    /// process was still running afterwards, so the data is about this process and not a later one.
     func reading<Result>(
         _ body: (pid_t) throws(PeerRefusal) -> Result
     ) throws(PeerRefusal) -> Result {
@@ -283,7 +284,7 @@ struct Executable: Sendable {
     /// The path, absolute and without symbolic links.
     let path: String
     let file: FileIdentity
-    /// Refers to the file, even if its path later leads to another one.
+    /// A descriptor that refers to this file even if the path later leads to another file.
     private let descriptor: OwnedDescriptor
 
     /// The executable that a process runs now.
@@ -318,8 +319,8 @@ struct Executable: Sendable {
         path == other.path && file.isSameFile(as: other.file)
     }
 
-    /// The maximum size in bytes of a file that is digested. It bounds the work, since a sparse
-    /// file of any size is easy to create.
+    /// The maximum size in bytes of a file that is digested. This limit bounds the work, since a
+    /// sparse file of any size is easy to create.
     static let largestDigested: Int64 = 1 << 30
 
     var isTooLarge: Bool { file.size > Self.largestDigested }

@@ -1,6 +1,6 @@
 // Sandbox: the Flatpak or Snap sandbox that a process runs in.
-//   (1) The result only distinguishes the sandboxes of one user. A program outside all sandboxes
-//       can make itself appear to be in any of them.
+//   (1) The result is good only for telling a user's sandboxes apart. It is no proof: a program
+//       outside all sandboxes can make itself appear to be in any of them.
 
 import KeychainCrypto
 import Glibc
@@ -21,7 +21,8 @@ enum Sandbox {
         return cgroup.flatMap { snap(inCgroup: $0) }
     }
 
-    /// The application's name in the file that Flatpak puts into the root of a sandbox.
+    /// `flatpak:ID`, with the application's name from `.flatpak-info`, the file that Flatpak puts
+    /// into the root of a sandbox.
     static func flatpak(inInfo text: String) -> String? {
         var isApplication = false
         for line in text.split(separator: "\n") {
@@ -34,7 +35,8 @@ enum Sandbox {
         return nil
     }
 
-    /// The name of the snap. The units and scopes of its programs are named `snap.NAME.PROGRAM-…`.
+    /// `snap:NAME`, with the snap's name from the path of the control group: the units and scopes
+    /// of the snap's programs are named `snap.NAME.PROGRAM-…`.
     static func snap(inCgroup path: String) -> String? {
         for part in path.split(separator: "/") where part.hasPrefix("snap.") {
             let names = part.split(separator: ".", omittingEmptySubsequences: false)

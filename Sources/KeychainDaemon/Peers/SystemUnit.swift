@@ -4,8 +4,8 @@
 //       only root, and a process to which root delegated a subtree, can change cgroups. A process
 //       outside system.slice has no unit.
 //   (2) A unit is an identity only if no other unit and no login uses its user id, since processes
-//       with the same user id can impersonate each other. Processes that were seen once are
-//       remembered for as long as the service runs.
+//       with the same user id can impersonate each other. A unit or login that was once seen to
+//       use the user id counts for as long as the service runs, even if it has ended.
 
 import FoundationEssentials
 import Glibc
@@ -20,8 +20,8 @@ enum SystemUnit {
         return line.map { String($0.dropFirst("0::".count)) }
     }
 
-    /// The name of the unit: the component after system.slice and any slices in it, if it ends in
-    /// `.service`. Further components are cgroups inside the unit.
+    /// The name of the unit in a path: the first component after system.slice and the slices nested
+    /// in it, if this component ends in `.service`. Further components are cgroups inside the unit.
     static func name(inPath path: String) -> String? {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         guard parts.popFirst() == "system.slice", !parts.contains("..") else { return nil }
@@ -55,7 +55,7 @@ final class UnitCensus: Sendable {
         self.processes = processes
     }
 
-    /// Why the unit isn't an identity. `nil` if it is one.
+    /// Returns the reason why a unit can't serve as an identity; `nil` if it can.
     func objection(to unit: String, of user: uid_t) -> String? {
         guard user != 0 else {
             return "\(unit) runs as root, whose user id isn't exclusive to a unit. Give it a User="

@@ -34,8 +34,8 @@ struct ReceivedMessage: Sendable {
 
     // MARK: Reading
 
-    /// Decodes the message in a frame if it can be answered by ``answerAtOnce(in:)``. Returns `nil`
-    /// for any other message.
+    /// Decodes the message in a frame if ``answerAtOnce(in:)`` may be able to answer it. Returns
+    /// `nil` for any other message.
     static func lookUp(in frame: FrameBuffer) -> ReceivedMessage? {
         let message = try? frame.read(elementLimit: WireLimits.elementCount) {
             reader throws(KeychainFailure) -> ReceivedMessage? in
@@ -49,8 +49,8 @@ struct ReceivedMessage: Sendable {
         return message
     }
 
-    /// Decodes the message in a frame. If its content can't be decoded, it is answered with the
-    /// reason.
+    /// Decodes the message in a frame. If the content of the message can't be decoded, the client
+    /// receives the reason as the answer.
     /// - Throws: `param` if the bytes aren't a message at all. The connection then has to be
     ///   closed.
     init(_ frame: FrameBuffer) throws(KeychainFailure) {

@@ -94,8 +94,8 @@ final class ServedKeychain: Sendable {
     private let onOpen: @Sendable (ServedKeychain) -> Void
     private let state = Mutex(State())
 
-    /// A keychain in a folder with an absolute path. `onOpen` is called each time the keychain has
-    /// been opened.
+    /// A keychain in a folder with an absolute path. If `options` contain freshness options,
+    /// `onOpen` is called each time the keychain has been opened.
     init(
         directory: String, options: EngineOptions,
         onOpen: @escaping @Sendable (ServedKeychain) -> Void = { _ in }
@@ -123,7 +123,8 @@ final class ServedKeychain: Sendable {
         return engine
     }
 
-    /// The engine, if the keychain is open and no other thread is opening or closing it.
+    /// The engine, if the keychain is open. Also `nil` while another thread holds the lock on the
+    /// state, as it does while it opens the keychain.
     var engineAtOnce: KeychainEngine? { state.withLockIfAvailable { $0.engine } ?? nil }
 
     /// The engine, if the keychain is open and has to be verified. Like a connection, this keeps

@@ -17,8 +17,8 @@ enum Processes {
     /// is no such process, another code if no descriptors are left or the kernel is older than 5.3.
     static func pin(_ pid: pid_t) -> OwnedDescriptor? {
         // SAFETY: the symbol is glibc's `long syscall(long, ...)`. On Linux's x86-64 and AArch64
-        // its variable integer arguments are passed in the same registers as fixed ones, and this
-        // call reads two.
+        // its variable integer arguments are passed in the same registers as fixed ones, and
+        // pidfd_open has two.
         guard let symbol = unsafe dlsym(nil, "syscall") else {
             errno = ENOSYS
             return nil
@@ -52,7 +52,8 @@ enum Processes {
     }
 
     /// Raises the limit of file descriptors to the maximum that the system allows this process.
-    /// - Returns: The limit from now on: the earlier one if it can't be raised.
+    /// - Returns: The limit from now on. This is the earlier limit if it can't be raised, and 0 if
+    ///   the limit can't be read.
     @discardableResult
     static func raiseDescriptorLimit() -> Int {
         var limit = rlimit()

@@ -99,7 +99,7 @@ enum Sockets {
         case bytes([UInt8], Credentials?)
         /// No bytes are available now.
         case nothing
-        /// The peer has closed the connection, or it failed.
+        /// The peer has closed the connection, or the connection failed.
         case ended
     }
 

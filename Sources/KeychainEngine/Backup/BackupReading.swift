@@ -3,7 +3,7 @@
 //       of entries. The machine's line precedes the *this device only* items. Nothing follows the
 //       end.
 //   (2) A line that is malformed or unknown to this version makes the reading fail.
-//   (3) Without the machine's key, only the name of a *this device only* item can be read.
+//   (3) Of a *this device only* item, only the name can be read without the machine's key.
 
 import FoundationEssentials
 package import KeychainCore
@@ -11,7 +11,7 @@ package import KeychainCrypto
 import KeychainSQLite
 import Synchronization
 
-/// A backup file and the identities to open it with. It can be read repeatedly.
+/// A backup file and the identities to open it with. The file can be read repeatedly.
 package final class BackupSource: Sendable {
     /// The descriptor of a file that is open for reading.
     package let descriptor: Int32
@@ -189,7 +189,9 @@ extension KeychainFailure {
             KeychainFailure(.notAvailable, "The backup can't be read. Nothing was changed.")
         case .derivation:
             KeychainFailure(
-                .allocate, "There is too little memory to use the passphrase. Nothing was changed.")
+                .allocate,
+                "There is too little memory to derive a key from the passphrase. Nothing was "
+                    + "changed.")
         }
     }
 }

@@ -21,8 +21,8 @@ package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     /// The item is *this device only*, and the item or the keychain is bound to another device, or
     /// to a chip that can't be used now.
     case otherMachine
-    /// The item is sealed with an application password, which opens it only in another keychain or
-    /// under another reference.
+    /// The item's secret is sealed with an application password. The secret can be opened only in
+    /// the keychain and under the reference that it was sealed for.
     case applicationPassword
     /// The item requires presence or the passcode, but the keychain has neither a passcode nor
     /// another way in.
@@ -195,7 +195,8 @@ struct BackupItem: Codable, Hashable {
     }
 }
 
-/// A *this device only* item: its name, and the whole item, which is also sealed for its device.
+/// A *this device only* item: its name, and the whole item, which is sealed for its device in
+/// addition to the encryption of the backup.
 struct BackupDeviceItem: Codable, Hashable {
     var name: BackupItem
     var sealed: Data

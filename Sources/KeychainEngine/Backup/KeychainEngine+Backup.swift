@@ -16,8 +16,9 @@ import Synchronization
 /// The contents of a backup.
 package struct BackupSummary: Sendable {
     package internal(set) var itemCount = 0
-    /// The number of *this device only* items in the file. `itemCount` includes those that can be
-    /// restored on this machine, and `leftOut` lists the others.
+    /// The number of *this device only* items in the file. `itemCount` includes the *this device
+    /// only* items that can be restored on this machine. `leftOut` lists those that can be restored
+    /// only on another machine.
     package internal(set) var deviceItemCount = 0
     package internal(set) var leftOut: [BackupName] = []
     /// The time of the backup, in seconds since 2001-01-01.

@@ -3,8 +3,8 @@
 //       to make the changes, and the SHA-256 of its content has to be the same.
 //   (2) All changes are one commit, so a restore that is interrupted has changed nothing.
 //   (3) If an item is both in the keychain and in the backup, merging keeps the version with the
-//       later modification date, under the item's reference in the keychain. A hardware key and an
-//       item that only another machine can read stay as they are.
+//       later modification date, under the item's reference in the keychain. A hardware key in the
+//       keychain, and an item there that only another machine can read, stay as they are.
 //   (4) Merging deletes no item. Replacing first deletes all items that aren't synchronizable, as
 //       Apple's restore does, except those that only another machine can read. Then it merges.
 
@@ -29,8 +29,8 @@ package struct BackupRestoration: Sendable {
     /// The number of items whose version in the keychain was kept: it has the same date as in the
     /// backup or a later one, is a hardware key, or can be read only on another machine.
     package internal(set) var keptCount = 0
-    /// Items that were deleted and not restored. Those that are in the backup are also listed among
-    /// the items left out.
+    /// Items that were deleted and not restored. If such an item is in the backup, it is also
+    /// listed among the items left out.
     package internal(set) var deleted: [BackupName] = []
 
     package var isWithoutChange: Bool { added.isEmpty && updated.isEmpty && deleted.isEmpty }
@@ -208,7 +208,8 @@ private struct RunningRestore {
             let deleted = try engine.removeTombstones(under: item.record, in: &transaction)
             var restored = item
             if try transaction.circle() != nil {
-                // The other machines know of the deletion, and the later of deletion and item wins.
+                // The other machines know of the deletion. On each machine, the later of the
+                // deletion and the item wins, so the item is made the later one.
                 restored.record.makeLater(than: deleted)
             }
             try transaction.insert(sealed(restored, labels, keys, as: item.reference, id: 0))
@@ -273,7 +274,7 @@ private struct PrimaryKey: Hashable {
     }
 
     /// A fixed order for the list of deleted items that is shown to a user. It ignores
-    /// synchronizability, because none of them is synchronizable.
+    /// synchronizability, because no deleted item is synchronizable.
     func stands(before other: PrimaryKey) -> Bool {
         let (own, others) = (
             [Array(itemClass.name.utf8)] + values + [Array(accessGroup.utf8)],

@@ -1,7 +1,7 @@
 // KeychainEngine+Identities: identities, each a private key and a certificate with the same public
 // key.
 //   (1) Certificates are searched first, by their labels; then the key of each, by its application
-//       label. A query that identifies neither has to examine every certificate.
+//       label. A query that doesn't identify a certificate has to examine every certificate.
 //   (2) A change to both parts is one transaction.
 //   (3) If the queries identify no particular items, a program without entitlements changes and
 //       deletes only identities whose certificate and key it added itself, see

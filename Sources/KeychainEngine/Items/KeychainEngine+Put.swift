@@ -1,9 +1,10 @@
 // KeychainEngine+Put: adds an item, or updates it if it already exists.
 //   (1) The look-up and the change are one transaction: no reader sees the item missing, and no
 //       other change comes in between.
-//   (2) The update affects the one item that has the primary key, in the access group of the
-//       addition. Only the adapter for Apple's functions searches with the request's query; the
-//       engine uses only the query's authorization.
+//   (2) The update changes only the item that has the primary key of the request's item, in the
+//       access group to which that item would be added. The engine uses nothing of the request's
+//       query except the proofs in its authorization. Only the adapter for Apple's functions
+//       searches with the query.
 
 import KeychainCrypto
 package import KeychainCore

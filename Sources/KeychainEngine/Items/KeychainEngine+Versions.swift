@@ -63,7 +63,7 @@ extension KeychainEngine {
         try logged(request) { () throws(KeychainFailure) in
             try authorizeWrite(caller, group: request.query.accessGroup)
             return try write { transaction throws(KeychainFailure) in
-                // Without a policy, versions that are too old are found and deleted, too.
+                // With `nil` as the policy, the search also finds versions that are too old.
                 var search = VersionSearch(self, request.query, request.number, caller, nil)
                 try transaction.forEachVersion(includesSecret: false) {
                     version throws(KeychainFailure) in
@@ -232,7 +232,8 @@ private struct VersionSearch {
     /// The reason why a version could not be examined.
     private var lock: KeychainFailure?
 
-    /// Without a policy, versions that are too old are found, too.
+    /// With `nil` as the policy, the search also finds versions that are older than the keychain's
+    /// policy allows.
     init(
         _ engine: KeychainEngine, _ query: ItemQuery, _ number: UInt32?, _ caller: AccessGroups,
         _ policy: HistoryPolicy?

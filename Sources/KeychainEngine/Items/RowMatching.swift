@@ -65,11 +65,13 @@ extension ItemQuery {
 }
 
 extension AccessGroups {
-    /// Whether a change or deletion by these queries affects only items that the caller's program
-    /// added itself: the program has no entitlements, and the queries identify no particular items.
+    /// Whether a request with these queries applies only to items that the caller's program added
+    /// itself. This is so if the program has no entitlements and the queries identify no particular
+    /// items.
     ///
     /// Programs without entitlements share a group. A program that empties a class when it first
-    /// runs, as programs for iOS do, would otherwise delete the secrets of all the others.
+    /// runs, as programs for iOS do, would otherwise delete the secrets of all other programs in
+    /// the group.
     func isConfined(by queries: ItemQuery...) -> Bool {
         program != nil && queries.allSatisfy(\.isOfClassAlone)
     }

@@ -4,7 +4,7 @@
 //   (2) The file is replaced atomically, so at any time it contains the key in one of the two
 //       forms.
 //   (3) Sealing rotates the keys, because copies of the file may contain the earlier key. Unsealing
-//       keeps the key, and with it everything encrypted under it.
+//       keeps the key, so everything encrypted under it stays valid.
 //   (4) For a keychain in memory, the database and the device key each exist until the last
 //       reference to it is released. Neither is written to a file.
 
@@ -20,8 +20,9 @@ struct DeviceKeyPlace {
     private var file: SecretBytes? {
         get throws(KeychainFailure) {
             if let staged = try folder.deviceKeyFolder.read(.deviceKey) { return staged }
-            // Until a rotation is finished, the device key is in the folder `rotation-n`. If it
-            // isn't there any more, the rotation was finished in the meantime.
+            // Until a rotation is finished, the device key of the new database is in the folder
+            // `rotation-n`. If the key is no longer in that folder, the rotation was finished in
+            // the meantime.
             return try folder.read(.deviceKey)
         }
     }

@@ -1,12 +1,13 @@
 // KeychainEngine+Passcode: locking, unlocking, the passcode itself, and grants for callers whose
 // user proved knowledge of the passcode or was recognized by biometric hardware.
-//   (1) A changed keybag is committed together with the store's header, then copied to its file.
+//   (1) A changed keybag is committed together with the store's header, then copied to the keybag
+//       file.
 //   (2) The commit that removes the passcode destroys the key of the when-passcode-set class and
 //       deletes the class's items and their earlier versions. A row that claims to be of that class
 //       and doesn't open with its key is set aside.
-//   (3) After the commit, the log is checkpointed and emptied, so that it contains no earlier
-//       keybag under an earlier passcode. If that fails, or the process ends before it, the next
-//       process that opens the keychain does it.
+//   (3) After the commit, the write-ahead log is checkpointed and emptied, so that the log contains
+//       no earlier keybag, which an earlier passcode could open. If the log can't be emptied, or
+//       the process ends before that, the next process that opens the keychain empties the log.
 //   (4) Every step whose failure is an error precedes the commit. With the commit the change is
 //       complete, and the failure of a later step is only logged.
 //   (5) If the keychain is locked during a change, it stays locked, unless the change removes the
@@ -14,10 +15,11 @@
 //   (6) Subscribers to changes are notified after the keys in memory have been replaced.
 //   (7) A grant is valid from the proof until the next lock, the next change of the keybag by any
 //       process (of the passcode, another way in, the binding to a machine or the keys), or the
-//       closing of the engine. Later grants have a different token.
+//       closing of the engine. Grants that are given after that have a different token.
 //   (8) A grant can't be guessed, and it is never written to a file.
-//   (9) Proving knowledge of the passcode unlocks the keychain, because a program's user has no
-//       other place, such as a lock screen, to unlock it.
+//   (9) A user who proves knowledge of the passcode to get a grant thereby also unlocks the
+//       keychain, because the user of a program has no other place, such as a lock screen, to
+//       unlock it.
 
 import FoundationEssentials
 package import KeychainCore
@@ -38,8 +40,9 @@ extension KeychainEngine {
 
     /// Opens the keys of all classes, except those that are bound to another machine. ``lock()``
     /// and ``lockAll()`` erase keys from memory again.
-    /// - Throws: `authFailed` for a wrong passcode; `param` if none is set; `notAvailable` if,
-    ///   during this call, the keychain is locked again or its passcode is changed.
+    /// - Throws: `authFailed` for a wrong passcode; `param` if no passcode is set; `notAvailable`
+    ///   if, during this call, the keychain is locked again or its keybag is changed, for example
+    ///   by a new passcode.
     package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
         try unlock(.passcode(passcode))
     }
@@ -51,7 +54,7 @@ extension KeychainEngine {
 
     private func unlockSession(_ way: WayIn) throws(KeychainFailure) {
         try reloadKeybag()
-        // The key derivation takes long. The ring stays usable meanwhile.
+        // The key derivation takes long. Other calls can use the key ring meanwhile.
         let before = session.ring.withLock { $0 }
         let opened = try before.hierarchy.unlock(way)
         try changeRing { ring throws(KeychainFailure) in
@@ -100,8 +103,8 @@ extension KeychainEngine {
     /// rotated, so that the keys in earlier copies of the folder, which had no passcode, don't open
     /// it from then on.
     /// - Returns: The slots of the recovery codes, which became invalid: a slot can't be made again
-    ///   without its code. Until a first passcode or credential is set, such codes open only the
-    ///   machine key. Empty for a keychain in memory, whose keys are not rotated.
+    ///   without its code. Until a first passcode or credential is set, recovery codes open only
+    ///   the machine key. Empty for a keychain in memory, whose keys are not rotated.
     /// - Throws: `param` if a passcode or another way to unlock the keychain is already set, or the
     ///   new passcode is empty; the errors of a rotation.
     @discardableResult
@@ -133,14 +136,14 @@ extension KeychainEngine {
     }
 
     /// - Throws: `authFailed` if `old` is wrong, `param` if no passcode is set or `new` is empty.
-    ///   Nothing is changed then.
+    ///   After such an error, nothing is changed.
     package func changePasscode(
         from old: SecretBytes, to new: SecretBytes
     ) throws(KeychainFailure) {
         try changePasscode(by: .passcode(old), to: new)
     }
 
-    /// Changes the passcode with any way in as proof, or sets one if there is none.
+    /// Changes the passcode with any way in as proof, or sets a passcode if there is none.
     func changePasscode(by way: WayIn, to new: SecretBytes) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             try reloadKeybag()
@@ -156,9 +159,9 @@ extension KeychainEngine {
     /// Removes the passcode, all other ways to unlock the keychain and, permanently, all items of
     /// the when-passcode-set class.
     /// - Returns: The number of items and tombstones deleted.
-    /// - Throws: `authFailed` if the passcode is wrong, `param` if none is set; `notAvailable` if
-    ///   the keychain is bound to another machine, because all keys are needed. Nothing is changed
-    ///   then.
+    /// - Throws: `authFailed` if the passcode is wrong, `param` if no passcode is set;
+    ///   `notAvailable` if the keychain is bound to another machine, because all keys are needed.
+    ///   After such an error, nothing is changed.
     @discardableResult
     package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
         try attempt { () throws(KeychainFailure) in try removePasscodeOfSession(passcode) }
@@ -212,7 +215,8 @@ extension KeychainEngine {
         }
         let outcome = try store.write(keybagGeneration: before.keybagGeneration) {
             transaction throws(KeychainFailure) in
-            // Before the first unlock the store has no keys of the guarded tier.
+            // Before the first unlock, the store doesn't have the keys of the guarded tier, which
+            // this transaction needs.
             try transaction.take(ring.tiers)
             let count = try clearing(&transaction)
             try transaction.setKeybag(bytes, generation: new.keybag.generation)
@@ -236,8 +240,8 @@ extension KeychainEngine {
         _ request: Authenticate, as caller: AccessGroups
     ) throws(KeychainFailure) -> AuthenticationGrant {
         try reloadKeybag()
-        // Read before the key derivation: if the keychain is locked meanwhile, this grant is no
-        // longer valid.
+        // The grant is read before the key derivation, so that a lock during the key derivation
+        // ends this grant.
         let grant = presence.withLock { $0 }
         let hierarchy = session.ring.withLock { $0.hierarchy }
         guard hierarchy.keybag.hasPasscodeSlot else {
@@ -260,8 +264,9 @@ extension KeychainEngine {
         return proof.isPresent || proof.isRecognized
     }
 
-    /// The grant for a user whom biometric hardware has recognized. No request returns this grant:
-    /// the code that owns the engine has to vouch for the hardware.
+    /// The grant for a user whom biometric hardware has recognized. No request returns this grant.
+    /// Only the code that owns the engine can get it, and that code is responsible for asking
+    /// trustworthy hardware.
     package func grantForRecognition() -> AuthenticationGrant { recognition.withLock { $0 } }
 
     /// Ends all grants.

@@ -54,8 +54,8 @@ final class Session: Sendable {
                 } else if folder.located.number == located.number {
                     throw error
                 }
-                // Otherwise a rotation changed the folder between two reads of it, so the opening
-                // is repeated.
+                // In the remaining case, a rotation replaced the database during the opening, which
+                // is therefore repeated.
             }
         }
         throw .superseded
@@ -72,8 +72,8 @@ final class Session: Sendable {
                 try Bootstrap.createIfNew(lock, options)
             }
         } else if folder.hasLeftovers, !folder.isReadOnly {
-            // Taking the lock removes the leftovers. Another process may hold the lock for a long
-            // time, so this doesn't wait for it.
+            // Taking the lock removes the files that a killed process has left behind. Another
+            // process may hold the lock for a long time, so this doesn't wait for it.
             _ = try folder.withLockIfFree { _ in }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
@@ -104,7 +104,8 @@ final class Session: Sendable {
                 file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers,
                 noteIn: options.place, tellingOf: commits)
             if try store.header().keybagGeneration != hierarchy.keybag.generation {
-                // The passcode was changed between the two reads, or an older keybag was put back.
+                // The passcode was changed after the keybag was read and before the header was, or
+                // an older keybag was put back.
                 hierarchy = try Bootstrap.readKeybag(
                     file, deviceKey: deviceKey, machine: options.machine)
                 guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
@@ -173,10 +174,10 @@ extension KeychainEngine {
         }.get()
     }
 
-    /// Opens the database that has replaced the one of a session. If this process made the
-    /// rotation, it also has the new keys. Otherwise it has only the keys of the old database, so a
-    /// keychain with a passcode or another way in is then locked, unless a credential of this
-    /// process unlocks it.
+    /// Opens the database that a rotation has put in the place of a session's database. If this
+    /// process made the rotation, it unlocks the new database, unless the keychain was locked
+    /// during the rotation. Otherwise the process has only the new device key, so a keychain with a
+    /// passcode or another way in is then locked, unless a credential of this process unlocks it.
     func follow(_ old: Session) throws(KeychainFailure) {
         try following.withLock { _ throws(KeychainFailure) in
             guard let folder = old.store.folder, latest.withLock({ $0 === old }) else { return }
@@ -197,8 +198,9 @@ extension KeychainEngine {
             // issued from now on.
             latest.withLock { $0 = new }
             endGrants()
-            // A thread that locks the keychain reads `latest` afterwards. So either it sees the new
-            // session, or this code sees the lock.
+            // A thread that locks the keychain reads `latest` after it has locked a session. So
+            // either that thread finds the new session there, and locks it too, or the lock has
+            // come before this code, which then repeats the lock in the new session.
             let now = old.ring.withLock { $0 }
             let count = isOwn ? made?.lockCount ?? now.lockCount : before.lockCount
             new.ring.withLock { $0.relock(as: now, unlessLockedSince: count) }

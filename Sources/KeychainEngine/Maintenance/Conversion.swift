@@ -26,10 +26,10 @@ extension KeychainEngine {
     ///   - options: The options, such as the cost of passcodes, and the hardware that a sealed
     ///     device key requires.
     /// - Returns: `false` if the keychain was not of version 1.
-    /// - Throws: `authFailed` if the passcode is wrong; `param` if it is given although none is
-    ///   set; `readOnly` if the folder is; `notAvailable` if a required passcode is missing,
-    ///   another program has the keychain open, or the database is damaged; `decode` if an item
-    ///   doesn't open. In these cases nothing is changed.
+    /// - Throws: `authFailed` if the passcode is wrong; `param` if a passcode is given although
+    ///   none is set; `readOnly` if the folder is read-only; `notAvailable` if a required passcode
+    ///   is missing, another program has the keychain open, or the database is damaged; `decode` if
+    ///   an item doesn't open. If one of these errors is thrown, nothing was changed.
     package static func convert(
         directory: String, passcode: SecretBytes?, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> Bool {
@@ -89,8 +89,8 @@ enum Conversion {
         }
     }
 
-    /// Whether a folder holds a keychain of version 1. A keybag file of version 1 doesn't prove it,
-    /// because the file is written after the database.
+    /// Whether a folder holds a keychain of version 1. A keybag file of version 1 is no proof: a
+    /// conversion writes the file after the database, which may already have version 2.
     static func isNeeded(
         _ folder: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) -> Bool {
@@ -98,7 +98,7 @@ enum Conversion {
         guard folder.exists(.database), !folder.exists(.recoveredDatabase),
             folder.exists(.keybag)
         else { return false }
-        // An unreadable keybag file leaves the question open, so the database is examined.
+        // If the keybag file can't be read, the keybag in the database decides.
         let copy = try? folder.read(.keybag)
         guard copy.map({ Keybag.formatVersion(of: $0.plainBytes) == 1 }) ?? true else {
             return false
@@ -106,8 +106,8 @@ enum Conversion {
         return try openKeybag(folder, options) { $0 != nil }
     }
 
-    /// Opens the keybag of a keychain of version 1; `body` gets `nil` if the database's keybag is
-    /// newer.
+    /// Opens the keybag of a keychain of version 1; `body` gets `nil` if the keybag in the database
+    /// has a later version.
     static func openKeybag<Result>(
         _ folder: StoreFolder, _ options: EngineOptions,
         _ body: (KeyHierarchyVersion1?) throws(KeychainFailure) -> Result
@@ -134,7 +134,8 @@ enum Conversion {
         do {
             return try folder.lease(exclusive: false)
         } catch {
-            // A process that has just converted the keychain may hold the lease a moment longer.
+            // A process that is completing a conversion may still hold the lease. It ends the lease
+            // before it releases the folder's lock.
             guard !folder.isReadOnly else { throw error }
             try folder.withLock { _ throws(KeychainFailure) in }
             return try folder.lease(exclusive: false)

@@ -2,9 +2,9 @@
 // of pages reveal altered pages. Only a verification reveals that a page was replaced by an earlier
 // version of it.
 //   (1) A verification is due once after each boot of the machine, whenever the files were changed
-//       other than by processes that use the keychain, and whenever a killed process left its log
-//       behind. The result is recorded where other processes can find it, or in this process if
-//       there is no folder for it.
+//       other than by processes that use the keychain, and whenever a killed process left a
+//       write-ahead log behind. The result is recorded where other processes can find it, or in
+//       this process if there is no folder for it.
 //   (2) A keychain with few items is verified when it is opened. A service verifies a larger one
 //       while it is in use; other programs verify it only on request.
 //   (3) Before the first unlock, no process can verify a keychain as a whole. The verification then

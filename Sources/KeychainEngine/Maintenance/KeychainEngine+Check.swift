@@ -16,10 +16,11 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - settingAside: Pass `true` to set damaged rows aside, so that their primary keys can be
-    ///     used again. Nothing is set aside if the database as a whole or a page is damaged, and a
-    ///     row with columns of the wrong types never is.
-    ///   - progress: Called now and then with the number of rows checked and the total number.
-    ///     Return `false` to cancel the check. After the last row this has no effect.
+    ///     used again. Nothing is set aside if the database as a whole, a page or a row that was
+    ///     set aside earlier is damaged. A row with columns of the wrong types is never set aside.
+    ///   - progress: Called before the first row, then before every 1000th further row, and after
+    ///     the last row, with the number of rows checked and the total number. Return `false` to
+    ///     cancel the check. After the last row, the returned value has no effect.
     /// - Returns: The problems found, if any.
     /// - Throws: `userCanceled` if `progress` returned `false`; the error if earlier versions can't
     ///   be read; the error if anything else can't be read, unless a problem with the database as a

@@ -45,8 +45,8 @@ extension KeychainEngine {
     ///   - progress: Called before each row with the number of rows done and the total number.
     /// - Returns: The outcome for each row, oldest first. Rows that aren't restored stay set aside.
     /// - Throws: `itemNotFound` if, for any of the references, no row is set aside, and
-    ///   `notAvailable` if the database is damaged. If it is found damaged before the first row,
-    ///   nothing is changed.
+    ///   `notAvailable` if the database is damaged. If the damage is found before the first row is
+    ///   restored, nothing is changed.
     package func restoreSetAside(
         _ references: Set<ItemReference>? = nil, progress: (Int, Int) -> Void = { _, _ in }
     ) throws(KeychainFailure) -> [Restoration] {
@@ -92,8 +92,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Permanently dismisses rows that were set aside. A loss recorded by a recovery is such a row,
-    /// too.
+    /// Permanently dismisses rows that were set aside. The row by which a recovery records that
+    /// items were lost is such a row, too.
     ///
     /// - Parameter references: The rows to dismiss. `nil` for all.
     /// - Returns: The rows that were removed, oldest first.

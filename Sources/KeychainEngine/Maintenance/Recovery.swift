@@ -9,9 +9,9 @@
 //       that name. If that database is sound, the damaged files aren't read again. Otherwise the
 //       database is moved away, and the damaged files are read again.
 //   (3) A row becomes an item only if its tags verify or, if the keys of its class aren't
-//       available, if the tag of its page verifies. Rows are taken only from the newest image of
-//       each page. If no header confirms that these rows are the items of the last commit, the
-//       report says so.
+//       available, if the tag of its page verifies. Rows are taken only from the newest
+//       committed image of each page. If no header confirms that these rows are the items of the
+//       last commit, the report says so.
 //   (4) A row that is damaged, or that may have been deleted, is set aside in the new database. A
 //       search for it fails with damage instead of "not found". It can be restored if it opens.
 //   (5) If items with unknown labels may be lost, every search that finds nothing fails with
@@ -60,8 +60,8 @@ package struct RecoveryReport: Hashable, Sendable {
 
     /// Whether nothing is lost.
     package var isComplete: Bool {
-        // If the two counts are equal, no item was set aside. A continued recovery has no
-        // `expectedCount`.
+        // If `itemCount` and `expectedCount` are equal, no item was set aside. A continued recovery
+        // has no `expectedCount`.
         !hasUnknownLoss
             && (isContinued
                 ? damagedItems.isEmpty && doubtfulItems.isEmpty
@@ -76,9 +76,9 @@ extension KeychainEngine {
     /// - Parameters:
     ///   - directory: An absolute path.
     ///   - way: Unlocks the keychain. `nil` to use the credential in the options, if it unlocks the
-    ///     keychain. If the keychain has a passcode or another way to unlock it, one of the two is
-    ///     required to read the damaged files, because items of a locked class can't be
-    ///     distinguished from damaged ones.
+    ///     keychain. If the keychain has a passcode or another way to unlock it, `way` or the
+    ///     credential is required to read the damaged files, because items of a locked class can't
+    ///     be distinguished from damaged ones.
     ///   - options: The clock, the credential, and the hardware that a sealed device key requires.
     ///   - progress: Called now and then with the number of undamaged items found so far.
     /// - Returns: What was recovered, what was not, and where the damaged files are.
@@ -86,8 +86,8 @@ extension KeychainEngine {
     ///   is wrong, or if a way in is missing and no passcode is set; `param` if the keychain has
     ///   only ways in of other kinds; `invalidKeychain` if the device key or the current keybag is
     ///   missing; `notAvailable` while another process uses the keychain, if the database is
-    ///   missing, or if a database of version 1 needs its passcode. In these cases no item is
-    ///   changed.
+    ///   missing, or if an earlier version of this program began the recovery of a database of
+    ///   version 1 and the passcode is required to finish it. In these cases no item is changed.
     package static func recover(
         directory: String, with way: WayIn?, options: EngineOptions = EngineOptions(),
         progress: (Int) -> Void = { _ in }

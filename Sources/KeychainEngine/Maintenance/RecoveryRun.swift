@@ -1,8 +1,8 @@
 // RecoveryRun: rebuilds a database. Recovery.swift states what a recovery guarantees, and
 // RecoveryFindings.swift decides which of the rows found are items.
-//   (1) The log is first read with all of its frames. If no header confirms the rows found this
-//       way, but a header confirms the rows found without the frames whose checksum or tag is
-//       invalid, those frames are ignored.
+//   (1) The write-ahead log is first read with all of its frames, including those whose checksum
+//       or tag is invalid. If no header confirms the rows found this way, but a header confirms the
+//       rows found without these invalid frames, the invalid frames are ignored.
 //   (2) No two items get the same primary key: the second one found is set aside. The exception is
 //       two items in different tiers that can't be opened on this machine, since nothing shows that
 //       their primary keys are the same.
@@ -129,7 +129,8 @@ struct Recovery {
         report.doubtfulItems = doubtful.map(\.reference)
 
         // No digest covers the rows that were set aside before, but the header states how many
-        // there are. So it shows how many were not found in counted cells.
+        // there are. If fewer were found in counted cells (see RecoveryFindings.swift), as many as
+        // are missing are taken from the rows found elsewhere.
         let expected = header.map { Int(clamping: $0.setAsideCount) } ?? 0
         var earlier = findings.setAside
         earlier += findings.straySetAside.prefix(max(0, expected - earlier.count))
@@ -252,8 +253,8 @@ extension Store {
 }
 
 extension StoreTransaction {
-    /// The labels that a row would have in the tier that it is not in; `nil` if its attributes are
-    /// not known.
+    /// The labels that a row of the given tier would have in the other tier; `nil` if the row's
+    /// attributes are not known.
     fileprivate func labels(
         of found: WholeRow, outside tier: Tier
     ) throws(KeychainFailure) -> RowLabels? {

@@ -5,8 +5,8 @@
 //   (3) If an earlier version of an item doesn't open, it is left out.
 //   (4) If the attributes of a row that was set aside don't open, the row is kept unchanged, and a
 //       search under the new keys can't find it. If the row's reason means that an item may be
-//       lost, a row that represents unknown losses (`lostByRecovery`) is added, unless there
-//       already is one.
+//       lost, a row that represents unknown losses (`lostByRecovery`) is added, unless the database
+//       already has such a row.
 
 import FoundationEssentials
 import KeychainCore
@@ -111,8 +111,8 @@ struct RowKeys {
             id: row.id, binding, record, keys: keys, secret: sealed?.bytes ?? row.secret)
     }
 
-    /// Opens a row with these keys and seals it under other keys; `nil` if it doesn't open, or if
-    /// one of the other keys is not available.
+    /// Opens a row with these keys and seals it under other keys; `nil` if the row doesn't open, or
+    /// if one of the other keys is not available.
     func row(_ row: SealedRow, for new: RowKeys) -> SealedRow? {
         guard case .whole(let record, let secret) = condition(of: row) else { return nil }
         return new.seal(record, secret, inPlaceOf: row)

@@ -1,6 +1,7 @@
 // EtcdTransport: sends one request to one node over HTTPS, and interprets the answer.
-//   (1) An answer has at most 8 MiB. A message of a watch is rejected once 8 MiB have arrived
-//       without its end. Redirects aren't followed, and answers aren't decompressed.
+//   (1) An answer of more than 8 MiB is rejected, and so is a message of a watch once more than
+//       8 MiB have arrived without its end. Redirects aren't followed, and answers aren't
+//       decompressed.
 //   (2) A request ends at its deadline, however slowly its answer arrives. For a watch, this holds
 //       until the answer begins; the body of an error then has a deadline of its own.
 //   (3) An `EtcdTryFailure` says whether the node may have carried the request out.
@@ -37,12 +38,14 @@ final class EtcdTransport: Sendable {
         var http = HTTPClient.Configuration(
             tlsConfiguration: try configuration.transportSecurity(),
             redirectConfiguration: .disallow, decompression: .disabled)
-        // Shorter than the full deadline of an attempt. So in an attempt that has all of this time,
-        // a request is known not to have been sent if no connection was established in time.
+        // The timeout for connecting is shorter than the full deadline of an attempt. So if an
+        // attempt has the full deadline and no connection is established before the timeout, the
+        // request is known not to have been sent.
         http.timeout.connect = TimeAmount(configuration.timing.tryDeadline * 3 / 4)
         http.httpVersion = .http1Only
         http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
-        // This module tries the next node instead, by its own rules.
+        // Instead of connecting to the same node again, this module tries the next node by its own
+        // rules.
         http.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(configuration: http)
     }

@@ -1,5 +1,6 @@
-// EtcdRequests: the requests to etcd's JSON gateway. Their fields have the names in etcd's
-// `rpc.proto`, which the encoder converts to snake case. Most types have names of their own.
+// EtcdRequests: the requests to etcd's JSON gateway. The fields are named as in etcd's `rpc.proto`,
+// but in camel case: the encoder converts their names to snake case. Most types are named
+// differently than in `rpc.proto`.
 
 #if Synchronization
 

@@ -1,7 +1,7 @@
 // CircleDirectory: the circles on a server, and their membership logs.
 //   (1) A log is verified from its founding entry on, and against the circle's identifier. The
-//       server can show a shorter log than there is. It can show another one only with the recovery
-//       code, or with the keys of a machine that is or was a member.
+//       server can show a shorter log than there is. It can show a log with other entries only if
+//       it has the recovery code, or the keys of a machine that is or was a member.
 //   (2) `log(of:continuing:)` rejects a log without the entry whose head the caller knows.
 
 package import FoundationEssentials
@@ -67,8 +67,8 @@ package struct CircleDirectory: Sendable {
             let page = try await store.records(
                 keys.membership, after: entries.last.map { keys.entry($0.index) },
                 limit: RecordLimits.pageCount)
-            // Each entry is verified before the next page is read. So a server can't continue the
-            // log without end.
+            // Each entry is verified before the next page is read. So a server can't keep this
+            // loop running with entries that it makes up.
             for record in page {
                 let entry = try Self.entry(in: record, at: UInt64(entries.count) + 1, keys)
                 if verified == nil {

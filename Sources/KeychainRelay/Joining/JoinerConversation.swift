@@ -1,8 +1,9 @@
-// JoinerConversation: the side of the machine that joins with six digits.
+// JoinerConversation: joining a circle with six digits, as the joining machine does it.
 // Documentation/Synchronization.md, "Records of joining".
 //   (1) The machine sends its keys only after a member has answered, and opens its commitment only
 //       once.
-//   (2) It accepts no membership log without the entry whose head the member named in its answer.
+//   (2) The machine accepts a membership log only if it contains the entry that the member named as
+//       the log's head in the answer.
 
 package import KeychainSynchronization
 
@@ -73,7 +74,7 @@ package actor JoinerConversation {
     }
 
     /// Waits until a member has added this machine. Call this after the user has confirmed the
-    /// digits. After any failure, this tries to delete the records of this attempt.
+    /// digits. After any failure, this function tries to delete the records of this attempt.
     ///
     /// - Returns: The membership log, which includes this machine.
     /// - Throws: The same errors as ``digits()``.

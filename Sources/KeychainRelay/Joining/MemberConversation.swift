@@ -1,10 +1,10 @@
 // MemberConversation: the member's side when a machine joins with six digits.
 // Documentation/Synchronization.md, "Records of joining".
 //   (1) One request is answered at a time. Once the server has been given the challenge, the
-//       attempt counts as failed if the server doesn't store the challenge, or if the commitment
-//       isn't opened in time or is opened with other keys. The commitment of a failed attempt is
-//       not answered again. Otherwise, an attacker could have many requests answered, and open the
-//       one whose digits happen to be those on the joiner.
+//       attempt counts as failed if the server doesn't store the challenge, if the joiner refuses,
+//       or if the commitment isn't opened in time or is opened with other keys. The commitment of a
+//       failed attempt is not answered again. Otherwise, an attacker could have many requests
+//       answered, and open the one whose digits happen to be those that the joiner shows.
 //   (2) The conversation adds no machine. The caller does, once the user has confirmed the digits.
 
 package import KeychainSynchronization
@@ -29,8 +29,8 @@ package actor MemberConversation {
     /// - Parameters:
     ///   - member: This machine.
     ///   - circle: Its circle.
-    ///   - known: The head of the membership log in its keychain. A log from the server that
-    ///     doesn't continue that one is rejected.
+    ///   - known: The head of the membership log in its keychain. The server's membership log is
+    ///     rejected if it doesn't continue the log in the keychain.
     ///   - store: The server.
     ///   - timing: How long the steps may take.
     package init(
@@ -164,7 +164,8 @@ package actor MemberConversation {
     /// Checks, after the user has confirmed the digits, that the joiner has neither refused nor
     /// given up. A joiner that gives up deletes its records.
     ///
-    /// - Throws: ``JoiningFailure/refused`` if it has. The machine must not be added then.
+    /// - Throws: ``JoiningFailure/refused`` if the joiner has refused or given up. The machine must
+    ///   not be added then.
     package func confirm(_ candidate: Candidate) async throws {
         let records = AttemptRecords(store, keys, candidate.attempt)
         let parts = try await records.read()

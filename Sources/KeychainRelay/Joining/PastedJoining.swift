@@ -69,8 +69,8 @@ package struct PastedMember: Sendable {
 
     /// - Parameters:
     ///   - circle: The member's circle.
-    ///   - known: The head of the membership log in its keychain. A log from the server that
-    ///     doesn't continue that one is rejected.
+    ///   - known: The head of the membership log in the member's keychain. A log from the server
+    ///     that doesn't continue the member's log is rejected.
     ///   - store: The server.
     package init(circle: CircleID, known: LogHead, store: any RecordStore) {
         self.circle = circle

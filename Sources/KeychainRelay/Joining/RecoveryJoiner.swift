@@ -1,8 +1,8 @@
 // RecoveryJoiner: the side of a machine that joins with the recovery code, without another machine.
 // Documentation/Synchronization.md, "Recovery code".
 //   (1) The keychain signs this machine's addition, and stores nothing of the circle before the
-//       server has the addition. So it doesn't matter if another change comes first: the machine
-//       then signs another addition, which follows that change.
+//       server has the addition. So if another change of the circle reaches the server first, there
+//       is nothing to undo: the machine signs another addition, which follows that change.
 
 import KeychainCore
 package import KeychainCrypto
@@ -12,7 +12,7 @@ package struct RecoveryJoiner: Sendable {
     private let relay: Relay
     private let circle: CircleID
 
-    /// The maximum number of additions that are signed.
+    /// The maximum number of additions that one call of ``join(_:)`` signs.
     private static let attemptCount = 10
 
     package init(_ relay: Relay, circle: CircleID) {
@@ -20,14 +20,14 @@ package struct RecoveryJoiner: Sendable {
         self.circle = circle
     }
 
-    /// Joins the circle. From then on, exchanges also open the keys that were granted to the
-    /// recovery code.
+    /// Joins the circle. From then on, this machine also opens the group keys that members granted
+    /// to the recovery code.
     ///
     /// If the machine is in the circle already because an earlier call was interrupted, only the
     /// rest is done.
     ///
-    /// - Throws: ``JoiningFailure/outrun`` if other changes always came first. The machine hasn't
-    ///   joined then, and the call can be repeated.
+    /// - Throws: ``JoiningFailure/outrun`` if other changes reached the server before each of the
+    ///   additions. The machine hasn't joined then, and the call can be repeated.
     package func join(_ code: RecoveryCode) async throws {
         let directory = CircleDirectory(relay.store)
         let keys = RecordKeys(circle: circle.description)
@@ -44,7 +44,7 @@ package struct RecoveryJoiner: Sendable {
             ).message
             _ = try await relay.store.create(
                 keys.entry(log.circle.head.index + 1), Array(addition))
-            // The entry that the server now has at this index counts.
+            // If another entry was at this index already, it stays, and the next attempt reads it.
         }
         throw JoiningFailure.outrun
     }

@@ -1,5 +1,4 @@
-// RegistryEntry: a file of the registry: the subject that it is about, and the subject's
-// entitlements.
+// RegistryEntry: the content of a file of the registry: a subject and the subject's entitlements.
 //   (1) The subject is one of five kinds of identity. A user's service uses executables and
 //       sandboxes, the machine's service user ids and units, and both use dedicated sockets.
 
@@ -7,9 +6,9 @@ package import FoundationEssentials
 import KeychainCore
 
 /// A JSON object: `{"executable": path, "sha256": 64 hexadecimal digits, "entitlements": path}`.
-/// `sha256` is optional. Instead of the first two keys there can be `"user"`, `"unit"`, `"socket"`
-/// or `"sandbox"`. Beside `"socket"`, `"user"` can name the user whose keychain the socket leads
-/// to. No other keys are allowed.
+/// `sha256` is optional. Instead of `"executable"` and `"sha256"`, there can be `"user"`, `"unit"`,
+/// `"socket"` or `"sandbox"`. An entry with `"socket"` can also have `"user"`, the id of the user
+/// whose keychain the socket leads to. No other keys are allowed.
 package struct RegistryEntry: Hashable, Sendable {
     package static let byteLimit = 1 << 16
 
@@ -52,8 +51,8 @@ package struct RegistryEntry: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - content: The content of the file.
-    ///   - file: The path of the file. A relative path of entitlements is resolved against its
-    ///     folder.
+    ///   - file: The path of the file. If the path of the entitlements is relative, it is resolved
+    ///     against the folder that contains this file.
     /// - Throws: ``DistrustedFile`` if the content isn't a valid entry.
     package init(_ content: Data, file: String) throws(DistrustedFile) {
         func failure(_ what: String) -> DistrustedFile {

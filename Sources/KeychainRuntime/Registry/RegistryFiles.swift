@@ -2,9 +2,9 @@
 //   (1) A program that can write such a file could give itself any right. So the file has to belong
 //       to root or to the user of the service, and no other user may be able to write it. The check
 //       is made on the open file, not on a path that may lead to a different file later.
-//   (2) A service trusts the entitlements beside a program only if root owns both files and all
-//       folders above them, and no other user may write any of these: a user could replace files
-//       below any folder that the user may move.
+//   (2) A service trusts the entitlements beside a program only if root owns the entitlements, the
+//       program and all folders above them, and no other user may write any of these: a user could
+//       replace files below any folder that the user may rename.
 
 package import FoundationEssentials
 import Glibc
@@ -30,7 +30,7 @@ package struct TrustedFile: Sendable {
 
     /// Reads a file and checks that it can be trusted.
     package init(_ path: String, atMost limit: Int) throws(DistrustedFile) {
-        // O_NONBLOCK, so that a file which isn't plain can't block the service.
+        // O_NONBLOCK, so that opening a pipe or a device can't block the service.
         guard let descriptor = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = Files.status(of: descriptor)
         else {
@@ -51,7 +51,8 @@ package struct TrustedFile: Sendable {
         identity = status.identity
     }
 
-    /// Checks that no other user may write a file or a folder.
+    /// Checks that a file or a folder belongs to root or to the user of this process, and that no
+    /// other user may write it.
     package static func check(_ path: String, _ status: FileStatus) throws(DistrustedFile) {
         guard status.owner == geteuid() || status.owner == 0 else {
             throw DistrustedFile(

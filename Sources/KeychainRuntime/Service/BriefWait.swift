@@ -3,7 +3,7 @@
 //       one item.
 //   (2) A wait without an answer wastes the processor's time, so the waits that follow it are
 //       skipped: 1 wait after the first wait without an answer, 2 after the second, 4 after the
-//       third and so on, up to a maximum. A wait with an answer resets this number to 1.
+//       third and so on, up to 64. After a wait with an answer, the series begins with 1 again.
 //   (3) Between two looks, other threads, such as those of the service, can run on this processor.
 
 import Glibc
@@ -20,7 +20,8 @@ struct BriefWait {
         self.time = time
     }
 
-    /// Returns when `isReady` has returned `true`, or the time has passed. May return at once.
+    /// Returns when `isReady` has returned `true` or the time has passed. A wait that is skipped
+    /// returns at once.
     mutating func wait(until isReady: () -> Bool) {
         guard remainingSkips == 0 else {
             remainingSkips -= 1

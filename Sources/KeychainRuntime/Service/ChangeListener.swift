@@ -1,7 +1,7 @@
 // ChangeListener: calls handlers when the service reports changes.
 //   (1) All handlers share one connection with one thread, which exist while there are handlers.
 //   (2) Every change after `subscribe` has returned is reported. If the connection breaks, the
-//       handlers are called once it is restored, since changes may have been missed.
+//       handlers are called when it has been restored, since changes may have been missed.
 //   (3) Handlers are called without a lock held.
 
 import Glibc
@@ -39,8 +39,8 @@ final class ChangeListener: Sendable {
 
     /// Subscribes to changes.
     /// - Throws: The errors of connecting, the failure that the service answers, or `notAvailable`
-    ///   if the process has no file descriptors or threads left. The handler is not subscribed
-    ///   then.
+    ///   if the process has no file descriptors or threads left. After an error, the handler is not
+    ///   subscribed.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription {
@@ -128,7 +128,8 @@ final class ChangeListener: Sendable {
         }
     }
 
-    /// - Returns: `nil` if no handler is left.
+    /// - Returns: `nil` if this thread has to end, because no handler is left or the thread for
+    ///   another user of the process replaces it.
     private func next(
         _ connection: ServiceConnection, _ wake: Interruption
     ) -> ServiceConnection.Event? {
@@ -147,14 +148,14 @@ final class ChangeListener: Sendable {
     }
 
     /// Waits without the system call that failed.
-    /// - Returns: `false` if no handler is left.
+    /// - Returns: `false` if this thread has to end.
     private static func pause(_ wake: Interruption, milliseconds: Int32) -> Bool {
         usleep(UInt32(milliseconds) * 1000)
         return !wake.isInterrupted
     }
 
     /// Reconnects, with a backoff from 20 milliseconds to 5 seconds.
-    /// - Returns: `nil` if no handler is left.
+    /// - Returns: `nil` if this thread has to end.
     private func reconnected(_ wake: Interruption) -> ServiceConnection? {
         var milliseconds: Int32 = 20
         while true {

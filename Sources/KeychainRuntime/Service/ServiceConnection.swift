@@ -1,7 +1,7 @@
 // ServiceConnection: one connection to the service, from the handshake to its end.
 //   (1) One thread at a time uses a connection: the one that took it from the pool. So the
 //       connection needs no lock.
-//   (2) Nothing is sent before the user that runs the service is known.
+//   (2) Nothing is sent before this process has checked which user the service runs as.
 //   (3) After any outcome except an answer or a failure of the request, the connection must not be
 //       used again.
 //   (4) A process that protects its memory lifts this protection while it connects, so that the
@@ -46,10 +46,11 @@ final class ServiceConnection: @unchecked Sendable {
 
     /// Connects, and completes the handshake and the greeting.
     ///
-    /// - Throws: `notAvailable` if no service answers or, with the cause `permission`, if this user
-    ///   may not use the socket or the service's user isn't trusted; `wrongVersion` if the service
-    ///   has another version of the protocol; `param` for a path of an invalid length; and the
-    ///   failure with which the service refuses this program.
+    /// - Throws: `notAvailable` if no service answers, or the answer can't be decoded, or, with the
+    ///   cause `permission`, if this user may not use the socket or the service's user isn't
+    ///   trusted; `wrongVersion` if this program doesn't support the service's version of the
+    ///   protocol; `param` for a path of an invalid length; and the failure with which the service
+    ///   refuses this program.
     init(to path: String, _ options: ServiceOptions) throws(KeychainFailure) {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path
@@ -272,7 +273,7 @@ private enum Notice<Answer: MessageCodable> {
     }
 }
 
-/// Collects an answer in several messages.
+/// Collects an answer that arrives in several messages.
 private struct PartialAnswer {
     private let limit: Int
     private var parts: [FrameBuffer] = []
@@ -285,7 +286,8 @@ private struct PartialAnswer {
         byteCount += reader.remainingCount
         guard byteCount <= limit else { return false }
         parts.append(reader.rest())
-        // Small parts are joined, so that many of them need no more memory than a few.
+        // Small parts are joined, so that many small parts need no more memory than a few large
+        // parts of the same total size.
         while let last = parts.last, let other = parts.dropLast().last,
             other.count <= min(last.count, WireLimits.partByteCount / 2)
         {
@@ -295,7 +297,7 @@ private struct PartialAnswer {
         return true
     }
 
-    /// The complete answer. The reader is at its last part. `nil` if the answer exceeds the limit.
+    /// The complete answer; `nil` if it exceeds the limit. `reader` is at the answer's last part.
     mutating func completed<Answer: MessageCodable>(
         from reader: inout MessageReader
     ) throws(KeychainFailure) -> Answer? {

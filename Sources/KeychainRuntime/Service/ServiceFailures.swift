@@ -36,7 +36,9 @@ extension KeychainFailure {
     }
 
     static func socketPathTooLong(_ path: String) -> KeychainFailure {
-        .param("The path of the keychain service's socket, \(path), isn't 1 to 107 bytes long.")
+        .param(
+            "The path of the keychain service's socket, \(path), isn't 1 to 107 bytes long, or "
+                + "contains a NUL byte.")
     }
 
     static func serviceNotReached(_ path: String, code: Int32) -> KeychainFailure {
@@ -83,7 +85,7 @@ extension KeychainFailure {
         case tooLarge = "The answer of the keychain service is too large."
     }
 
-    /// A request was sent and no answer arrived, or none that can be used.
+    /// A request was sent, and no answer arrived or the answer can't be used.
     static func unanswered(
         _ operation: RequestCode, _ missing: MissingAnswer
     ) -> KeychainFailure {

@@ -1,8 +1,8 @@
 // ChildProgram: starts another program, and waits for it or leaves it running.
-//   (1) The program's input is /dev/null, and its output and errors go to one descriptor. It
-//       doesn't inherit the descriptors 3 to 255.
-//   (2) SIGHUP, SIGINT, SIGQUIT, SIGPIPE and SIGTERM have their default action in it, even if its
-//       parent ignores them.
+//   (1) The program's input is /dev/null, and its output and errors go to one descriptor. The
+//       program doesn't inherit the descriptors 3 to 255.
+//   (2) SIGHUP, SIGINT, SIGQUIT, SIGPIPE and SIGTERM have their default action in the program, even
+//       if the calling process ignores them.
 
 package import Glibc
 package import KeychainCrypto
@@ -13,11 +13,12 @@ package struct ChildProgram: Sendable {
     /// POSIX_SPAWN_SETSID of spawn.h, which glibc declares only with _GNU_SOURCE.
     private static let ownSession: Int16 = 0x80
 
-    /// Starts the program at an absolute path, with exactly the given variables. `nil` with `errno`
-    /// set if it can't be started.
+    /// Starts the program at an absolute path, with exactly the given environment variables. `nil`
+    /// with `errno` set if the program can't be started.
     ///
     /// A detached program has its own session, so that it survives the end of the terminal, and `/`
-    /// as its working folder. This also changes the working folder of the calling process to `/`.
+    /// as its working folder. Starting a detached program also changes the working folder of the
+    /// calling process to `/`.
     package init?(
         _ path: String, _ arguments: [String], environment: [String: String],
         output: Int32, isDetached: Bool = false
@@ -49,7 +50,8 @@ package struct ChildProgram: Sendable {
         for descriptor in STDERR_FILENO + 1...255 {
             unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
         }
-        // The program inherits the working folder, and would keep its file system in use.
+        // The program inherits the working folder, and would keep that folder's file system in
+        // use.
         if isDetached { _ = unsafe chdir("/") }
         var argv = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
         var envp = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
@@ -80,7 +82,7 @@ package struct ChildProgram: Sendable {
     /// Whether the program has ended. If so, its exit status is discarded.
     package var hasEnded: Bool {
         var status: Int32 = 0
-        // SAFETY: as above.
+        // SAFETY: the status is written within the call.
         return unsafe waitpid(process, &status, WNOHANG) != 0
     }
 }

@@ -98,8 +98,8 @@ package struct ProgramStart {
         }
     }
 
-    /// Starts the program as a child, with other standard streams if they are given. With its own
-    /// session, it survives the end of the terminal and receives no signals from it.
+    /// Starts the program as a child, with other standard streams if they are given. A program with
+    /// its own session survives the end of the terminal and receives no signals from the terminal.
     ///
     /// - Returns: The process id and the code 0. If the program can't be started, the code is the
     ///   error number.
@@ -107,7 +107,8 @@ package struct ProgramStart {
         input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil,
         hasOwnSession: Bool = false
     ) -> (process: pid_t, code: Int32) {
-        // SAFETY: both objects are initialized here and destroyed below; the arrays are as above.
+        // SAFETY: both objects are initialized here and destroyed below; the arrays that
+        // `withVectors` gives are terminated and alive for the call.
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -179,7 +180,7 @@ package struct ProgramStart {
 
     /// The variables of the caller, except those that are set or left out here.
     private var inherited: [UnsafeMutablePointer<CChar>?] {
-        // SAFETY: the symbol is glibc's `char **environ`, terminated by nil. The tool sets
+        // SAFETY: the symbol is glibc's `char **environ`, terminated by nil. keychainctl sets
         // variables only while it has no other threads.
         guard !isCleared, let symbol = unsafe dlsym(nil, "environ"),
             var entry = unsafe symbol.load(as: Vector?.self)

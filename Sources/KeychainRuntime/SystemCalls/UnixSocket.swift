@@ -1,5 +1,6 @@
 // UnixSocket: a connected socket, and all system calls on it.
-//   (1) It is closed with its last reference, and child programs don't inherit it.
+//   (1) The socket is closed when the last reference to it is released. Child programs don't
+//       inherit it.
 //   (2) No call waits beyond its deadline or raises SIGPIPE.
 
 import Glibc
@@ -124,7 +125,7 @@ final class UnixSocket: Sendable {
     enum Beginning {
         /// The requested bytes, and the socket that came with them.
         case greeting([UInt8], UnixSocket)
-        /// Other data, or the end of the connection, which is still to be received.
+        /// Other data, or the end of the connection. Either is still to be received.
         case other
         case ended(Transfer)
     }
@@ -152,7 +153,8 @@ final class UnixSocket: Sendable {
         return .greeting(bytes, UnixSocket(passed))
     }
 
-    /// - Returns: `nil` if the socket is ready or the peer has closed it.
+    /// - Returns: `nil` if the socket is ready or the peer has closed the connection; otherwise
+    ///   `timedOut` or `failed`.
     private func wait(for events: Int32, until deadline: Deadline) -> Transfer? {
         while true {
             let milliseconds = deadline.remainingMilliseconds

@@ -2,8 +2,8 @@
 //   (1) While a subscription exists, its handler is called after every commit that changes the
 //       header. One call can stand for several commits of other processes.
 //   (2) Commits of this process are reported directly by the writer, so subscriptions to a database
-//       without files work, too. Commits of other processes are detected by a watch of the folder,
-//       which exists only while there are subscribers.
+//       without files work, too. Commits of other processes are detected by a watch of the folder.
+//       The watch exists only while there are subscribers.
 //   (3) Without subscribers, a commit costs one uncontended lock.
 //   (4) Handlers are called without a lock held.
 

@@ -1,8 +1,8 @@
 // CommitWatch: detects commits of other processes.
-//   (1) The anchor is written after each commit, unless it already records a later one, and when
-//       another database has replaced this one. An inotify event for that file says when to read
-//       the header, never what changed. Events that were coalesced, or dropped because their queue
-//       was full, therefore do no harm.
+//   (1) The anchor is written after each commit, unless it already records a later commit. It is
+//       also written when another database has replaced this one. An inotify event for the anchor
+//       says when to read the header, never what changed. Events that were coalesced, or dropped
+//       because their queue was full, therefore do no harm.
 //   (2) The folder is watched for new files, because a commit creates the anchor if it is missing,
 //       and a rotation replaces it by another file.
 //   (3) The header is also read at intervals, because some commits cause no event, for example
@@ -31,8 +31,8 @@ package final class CommitWatch: Sendable {
     private let notices: NoticeQueue?
     private let timer: Timer
 
-    /// Starts the watch. Every commit after this has returned leads to a call of `look`, in some
-    /// cases only at the end of the interval.
+    /// Starts the watch. Every commit made after this initializer has returned leads to a call of
+    /// `look`, in some cases only at the end of the interval.
     ///
     /// - Parameters:
     ///   - folder: The keychain's folder.
@@ -96,8 +96,8 @@ private final class NoticeQueue: Sendable {
         self.source = Mutex(source)
     }
 
-    /// Watches the folder and the anchor that are now at their paths. Watching the same file again
-    /// changes nothing.
+    /// Watches the folder and the anchor again, in case other files are now at their paths.
+    /// Watching the same file again changes nothing.
     func renew() { _ = descriptor.watch(folder) }
 
     func stop() { source.withLock { $0.cancel() } }

@@ -1,6 +1,6 @@
-// Store+Survey: counts items, reads all rows of `items` or `set_aside` or the item with a
-// reference, reads the classes with Secure Enclave blobs, checks that the database is the current
-// one, and describes the format.
+// Store+Survey: counts items, reads all rows of `items` or all rows of `set_aside`, reads the item
+// with a given reference, reads the classes with Secure Enclave blobs, checks that the database is
+// the current one, and describes the format.
 
 import FoundationEssentials
 package import KeychainCore
@@ -25,7 +25,7 @@ extension Store {
         }
     }
 
-    /// The row with a reference, with its secret; `nil` if there is none.
+    /// The row with the given reference, and its secret; `nil` if there is no such row.
     package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
         closeIfDamaged()
         var found: SealedRow?

@@ -2,11 +2,12 @@
 //   (1) Every commit that changes the header increments its generation and is then recorded in the
 //       anchor. The commit that marks the database as replaced doesn't change the header.
 //   (2) When the database is opened, a header whose generation is lower than the one in the anchor,
-//       or than the one recorded since the last boot, is refused, because commits are missing.
-//   (3) Subscribers are notified of a commit of this process after it is recorded.
+//       or than the one in the freshness note, is refused, because commits are missing.
+//   (3) Subscribers are notified of a commit of this process after it is recorded in the anchor.
 //   (4) A miss (a search that finds nothing) may be trusted only after `requireSound()`. Every
-//       commit begins with it, too. It succeeds if no damage was found, or if the whole database
-//       was verified after damage was found, but not while the log is damaged.
+//       commit begins with `requireSound()`, too. This check succeeds if no damage was found, or if
+//       a verification of the whole database found no problem after the last damage was found. It
+//       always fails while the log is damaged.
 //   (5) A row of `items` from a damaged page may be returned only after `requireSoundRows()`, which
 //       verifies that all rows match the header: an earlier version of the row has valid tags, too.
 
@@ -24,7 +25,7 @@ package final class Store: Sendable {
     /// The last header that was verified or written, so that an unchanged header isn't verified
     /// again.
     private let verified = Mutex<(bytes: [UInt8], header: StoreHeader)?>(nil)
-    /// `nil` if there is no folder to keep it in.
+    /// `nil` for a database in memory, which has no folder for the anchor.
     package let anchor: Anchor?
     /// `nil` if there are no files that another program could change.
     package let freshness: FreshnessNote?
@@ -35,8 +36,8 @@ package final class Store: Sendable {
     /// process's queue.
     @TaskLocal package static var longestWait: Duration = .seconds(30)
     let verificationCount = Atomic<Int>(0)
-    /// The damage registry's counts when the whole database (`examined`) and all rows (`confirmed`)
-    /// were last found to be in the state of the last commit.
+    /// The `recordingCount` of the damage registry at the time when the whole database (`examined`)
+    /// or all rows (`confirmed`) were last found to be in the state of the last commit.
     private let examined = Mutex<UInt64>(0)
     private let confirmed = Mutex<UInt64>(0)
 
@@ -65,12 +66,12 @@ package final class Store: Sendable {
             damage = PageDamage.none
             freshness = nil
         }
-        // These are read before the header, so that a commit between the reads makes the header
-        // newer, never older.
+        // The anchor and the freshness note are read before the header, so that a commit between
+        // the reads makes the header newer than they are, never older.
         let noted = anchor?.read() ?? .absent
         let last = freshness?.lastGeneration ?? 0
         let header = try self.header()
-        // This comes after reading the header, which may have made SQLite recover the log.
+        // The log is checked after reading the header, which may have made SQLite recover the log.
         if damage.takeAdoptedLog() { freshness?.doubt() }
         if file.folder?.exists(.damagedLog) == true { damage.recordLostCommits() }
         if damage.hasDamagedLog { throw Self.damagedLog }
@@ -95,8 +96,8 @@ package final class Store: Sendable {
         // An unfinished rotation replaced this database, but the mark that says so was damaged, or
         // an older copy of this database was put back.
         if Epoch.isEnd(last), let folder, folder.isStaged(folder.number + 1) { throw .superseded }
-        // This keeps the log, whose damaged commits a recovery can still read. Otherwise SQLite
-        // would delete it when the last connection is closed.
+        // Recording the lost commits keeps the log, whose damaged commits a recovery can still
+        // read. Otherwise SQLite would delete the log when the last connection is closed.
         damage.recordLostCommits()
         guard !Epoch.isEnd(last) else {
             throw .damagedStore(
@@ -214,9 +215,9 @@ package final class Store: Sendable {
 
     // MARK: Searching
 
-    /// Call this before a search. If damage is known, it closes the idle connections, whose caches
-    /// may contain damaged pages. The search then reads such a page from the file, so the damage is
-    /// counted.
+    /// Call this before a search. If damage is known, this function closes the idle connections,
+    /// because their caches may contain damaged pages. The search then reads a damaged page from
+    /// the file again, so the damage is counted.
     func closeIfDamaged() {
         if !damage.isEmpty { connections.close() }
     }
@@ -356,7 +357,8 @@ package final class Store: Sendable {
         let seen = damage.recordingCount
         if last.withLock({ $0 == seen }) { return }
         if let problem = try problem() { throw .damagedStore(problem) }
-        // The examination itself may have found further damaged pages. It covers them, too.
+        // The examination itself may have found further damaged pages. Its result takes these pages
+        // into account, too.
         let now = damage.recordingCount
         last.withLock { $0 = now }
     }

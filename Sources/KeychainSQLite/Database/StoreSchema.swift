@@ -7,7 +7,7 @@
 //   (3) A database that a rotation of the keys replaces is marked in `state`, and its tables
 //       `header`, `keybag` and `items` are renamed in the same transaction. In every process,
 //       SQLite itself therefore rejects later statements on these tables. Every write and every
-//       read of items uses one of them.
+//       read of items uses one of these tables.
 
 import FoundationEssentials
 import KeychainCore
@@ -21,7 +21,7 @@ enum StoreSchema {
     /// The columns of a row, without id and secret, in the order in which `items`, `set_aside` and
     /// `versions` have them.
     static let rowColumns = "uuid, protection, grp, k1, k2, k3, meta, terms"
-    /// The id and these columns of `items`, for statements with more than one table.
+    /// The id and `rowColumns`, qualified with `items`, for statements with more than one table.
     static let itemColumns =
         "items.id, "
         + rowColumns.split(separator: ", ").map { "items." + $0 }.joined(separator: ", ")
@@ -154,8 +154,9 @@ enum StoreSchema {
     }
 
     /// A description of one difference between the schema of a database and the one defined here;
-    /// `nil` if there is none. A trigger, for example, would change what is written. Unknown names
-    /// are omitted, because they may contain anything.
+    /// `nil` if there is none. Additions count too: a trigger, for example, would change what is
+    /// written. Names that this schema lacks are not in the description, because they may contain
+    /// anything.
     /// - Throws: `superseded` if another database has replaced this one.
     static func difference(
         from database: DatabaseConnection, _ damage: PageDamage

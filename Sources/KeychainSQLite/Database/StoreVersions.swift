@@ -1,6 +1,6 @@
 // StoreVersions: the table of earlier versions, and the setting for how long they are kept.
-//   (1) A version is a copy of a row of `items`, except for its id. It therefore opens with the
-//       keys that the item had at the time. A rotation of the keys seals it again.
+//   (1) A version is a copy of a row of `items` with an id of its own. It therefore opens with the
+//       keys that the row was sealed under. A rotation seals all versions again under the new keys.
 //   (2) Its id consists of 31 bits derived from the labels of the item's primary key, called the
 //       place, and the 32-bit number of the version. The versions of one primary key are therefore
 //       found without an index. Two primary keys may have the same place; the labels distinguish
@@ -20,7 +20,8 @@ package struct StoredVersion: Sendable {
     package let change: ItemVersion.Change
     package var number: UInt32 { UInt32(truncatingIfNeeded: row.id) }
 
-    /// Reads the columns of a row with its secret or NULL, then `at` and `reason`.
+    /// Reads the columns of a row, with its secret or NULL in place of the secret, then the columns
+    /// `at` and `reason`.
     fileprivate init?(_ cursor: borrowing RowCursor, includesSecret: Bool) {
         guard let sealed = try? SealedRow(cursor, includesSecret: includesSecret),
             let moment = cursor.real(10),
@@ -114,8 +115,8 @@ extension Store {
         }
     }
 
-    /// Visits all versions, the most recently replaced first; `visit` gets `nil` for a malformed
-    /// row.
+    /// Visits all versions, the most recently replaced or deleted first; `visit` gets `nil` for a
+    /// malformed row.
     package func forEachVersion(
         includesSecret: Bool, _ visit: (StoredVersion?) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -199,7 +200,7 @@ extension StoreTransaction {
             [.integer(ids.lowerBound), .integer(surplus)] + name)
     }
 
-    /// Deletes all expired versions, at most once a day, because this examines every version.
+    /// Deletes all expired versions, at most once a day, because the query examines all rows.
     private func dropExpired(_ keeping: VersionKeeping) throws(KeychainFailure) {
         var setting = try StoreVersions.setting(in: database)
         guard abs(keeping.moment - setting.sweptAt) >= StoreVersions.day else { return }

@@ -3,14 +3,14 @@
 //       in (5).
 //   (2) A write to it is not followed by `fsync`. A power failure may set it back, but never
 //       forward.
-//   (3) A database with a lower generation was replaced, see (5), or has lost commits: its log was
-//       damaged, or an older copy was put back.
+//   (3) A database whose generation is lower than the anchor's was replaced, see (5), or has lost
+//       commits: its log was damaged, or an older copy was put back.
 //   (4) It has two records: the first is for even generations, the second for odd ones. A torn or
 //       altered record is ignored.
-//   (5) A generation that ends an epoch belongs to no commit. It means that another database has
-//       replaced the one whose key authenticates the record.
-//   (6) A record is never replaced by that of an earlier commit: of two processes, the one with the
-//       later commit may write its record first.
+//   (5) A generation that ends an epoch belongs to no commit. A record of it means that another
+//       database has replaced the database whose key authenticates the record.
+//   (6) A record is never replaced by the record of an earlier commit: of two processes, the one
+//       with the later commit may write its record first.
 
 package import KeychainCrypto
 import KeychainCore
@@ -20,7 +20,8 @@ import Synchronization
 /// Distinguishes generations of commits from those that have another meaning.
 ///
 /// An epoch is a range of 2^48 generations. The commits of a database never reach the end of its
-/// epoch. If that end was recorded, a database made by a recovery continues after it.
+/// epoch. If that end was recorded, because the database was replaced, a database made by a
+/// recovery numbers its commits from after that end.
 package enum Epoch {
     private static let size: UInt64 = 1 << 48
 

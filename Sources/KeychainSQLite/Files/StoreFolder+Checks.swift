@@ -1,5 +1,5 @@
-// StoreFolder+Checks: checks of the files in a keychain's folder, which another program may have
-// put there or made accessible to others.
+// StoreFolder+Checks: checks of the files in a keychain's folder. Another program may have put a
+// file there, or made one accessible to other users.
 //   (1) Nothing outside the folder is read, written or removed through a link in the folder.
 //   (2) Opening a file that isn't regular, such as a pipe, never blocks.
 //   (3) A file with a second hard link isn't written in place, because the changes would also be
@@ -42,8 +42,8 @@ extension StoreFolder {
         throw .notPermitted("\(path) \(what.replacing("PATH", with: path))")
     }
 
-    /// A description of the problem with a file of a keychain and of what the user can do, in which
-    /// PATH stands for the path; `nil` if there is none.
+    /// A description of the problem with a file of a keychain and of what the user can do. In the
+    /// description, PATH stands for the file's path. `nil` if the file has no such problem.
     private static func objection(to status: stat) -> String? {
         let kind: String? =
             switch status.st_mode & S_IFMT {
@@ -92,12 +92,12 @@ extension StoreFolder {
         return -1
     }
 
-    /// Refuses a folder that also contains a database with a lower number. A finished rotation
-    /// never leaves one behind, so another program put one of the two there. The device key may
-    /// belong to either.
+    /// Refuses a folder that contains, in addition to the database in use, one with a lower number.
+    /// A finished rotation never leaves the lower one behind, so another program put one of the two
+    /// databases there. The device key may belong to either of them.
     package func requireOneDatabase() throws(KeychainFailure) {
-        // A rotation removes the old database before `rotation-n`. If that folder is gone, the
-        // rotation has therefore left no old database behind.
+        // A rotation removes the old database first, and the folder `rotation-n` after it. So only
+        // while that folder exists can an old database be left from a rotation.
         guard number > 0, !isStaged(number) else { return }
         let other = names.first { name in
             name.hasSuffix(".db") && Self.number(ofDatabase: name).map { $0 < number } ?? false

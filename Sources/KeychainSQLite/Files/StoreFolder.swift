@@ -1,7 +1,8 @@
 // StoreFolder: the folder of a keychain, its files and their permissions.
-//   (1) The folder and every keychain file in it are accessible to their owner only. Anything else
-//       is refused, not corrected, since another user may have read or written it already. The
-//       exception is `keybag`, a copy of the keybag in the database: it is ignored and written
+//   (1) The folder and every keychain file in it are accessible to their owner only. A folder or
+//       file that other users can access is refused, and its permissions aren't corrected, since
+//       another user may have read or written it already. The exception is the file `keybag`, a
+//       copy of the keybag in the database: if other users can access it, it is ignored and written
 //       again. StoreFolder+Checks has the other reasons for refusal.
 //   (2) The device key and the keybag are replaced as a whole: the new content is written to a
 //       temporary file, synchronized and renamed, and the folder is synchronized. The process holds
@@ -19,7 +20,8 @@ package struct StoreFolder: Hashable, Sendable {
     package let path: String
     /// The number of rotations of the keys before this database; 0 for `keychain.db`.
     package let number: Int
-    /// Whether ``path(of:)`` returns the path of `keychain.db.recovered` for `database`.
+    /// Whether ``path(of:)`` returns, for `database`, the path of the recovered database, such as
+    /// `keychain.db.recovered`.
     let isOfRecovered: Bool
 
     package init(path: String, number: Int = 0, isOfRecovered: Bool = false) {

@@ -5,7 +5,7 @@
 //   (2) A mismatch does not fail the read: it is recorded, and the bytes are returned as read,
 //       except those of (6). A failing read would hide the items on the undamaged part of the page.
 //   (3) A page that is missing because the file is too short is damage as well: SQLite fills it
-//       with zeros and continues. It reads no page beyond the end of an undamaged file.
+//       with zeros and continues. SQLite reads no page beyond the end of an undamaged file.
 //   (4) A file whose header declares a page size other than `PageFormat.pageByteCount`, or reserved
 //       bytes that (1) and (2) of `PageProtection` don't permit, is a foreign database or has a
 //       damaged header. Its bytes are passed through unchanged in both directions, and page 1 is
@@ -98,7 +98,8 @@ import CKeychainSQLite
         return SQLITE_OK
     }
 
-    /// `nil` if the bytes are passed through unchanged, see (4), or the state is still `new`.
+    /// `nil` if the bytes are passed through unchanged: if the file is one of (4), or if it belongs
+    /// to an existing keychain and is shorter than a header. Also `nil` while the state is `new`.
     var protection: PageProtection? {
         switch state {
         case .foreign: return nil
@@ -165,8 +166,8 @@ import CKeychainSQLite
     ///
     /// A write that isn't of exactly one page fails, and so does a write of page 1 if its header
     /// declares a different page size or number of reserved bytes: the resulting file could not be
-    /// distinguished from a damaged one. In a checkpoint, a write of any page other than that of
-    /// (5) fails. A foreign file is written unchanged.
+    /// distinguished from a damaged one. In a checkpoint, a write of a page that (5) doesn't permit
+    /// fails. A foreign file is written unchanged.
     override func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
         // SAFETY: `count` bytes at `bytes` are readable; `scratch` holds a page.
         guard let protection = protectionForWriting else {
@@ -206,7 +207,8 @@ import CKeychainSQLite
             checkpoint?.carryOver()
         case SQLITE_FCNTL_MMAP_SIZE:
             // SQLite doesn't map this file into memory. The operation isn't passed on, so that the
-            // VFS underneath doesn't map its file either. The result is the previous size, zero.
+            // VFS underneath doesn't map its file either. The result is the size of the previous
+            // mapping, zero.
             // SAFETY: the argument of this operation is one 64-bit integer.
             unsafe argument?.storeBytes(of: 0, as: Int64.self)
             return SQLITE_OK
@@ -216,8 +218,8 @@ import CKeychainSQLite
         return unsafe super.control(operation, argument)
     }
 
-    /// Synchronizes the file, and records its state in the freshness notes once more: SQLite may
-    /// have truncated it since the end of the checkpoint.
+    /// Synchronizes the file. Also records the file's state in the freshness notes, in addition to
+    /// the record at the end of the checkpoint: SQLite may have truncated the file since then.
     override func synchronize(flags: Int32) -> Int32 {
         let status = super.synchronize(flags: flags)
         checkpoint?.carryOver()

@@ -1,4 +1,4 @@
-// CheckedFileMethods: the method table of all checked files.
+// CheckedFileMethods: the method table that SQLite uses for every `CheckedFile`.
 //   (1) The table is allocated once and never freed, because SQLite keeps pointers to it.
 //   (2) No page is ever provided as mapped memory, because SQLite would read it without the checks.
 
@@ -101,7 +101,8 @@ enum CheckedFileMethods {
     }
 
     private static func addSharedMemory(to methods: inout sqlite3_io_methods) {
-        // SAFETY: as in `makeTable`. The table underneath has these methods from version 2 on.
+        // SAFETY: as in `makeTable`. The method table of the file underneath has these methods if
+        // its version is at least 2.
         unsafe methods.xShmMap = { file, region, byteCount, extend, result in
             unsafe CheckedFileMethods.call(file) { file, methods in
                 guard methods.iVersion >= 2 else { return nil }

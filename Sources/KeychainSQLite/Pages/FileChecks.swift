@@ -93,12 +93,12 @@ package struct LogFileCheck: Hashable, Sendable {
     /// them.
     ///
     /// They are not necessarily damage: a transaction interrupted by a power failure leaves such
-    /// frames, and so does one that is being written or was rolled back.
+    /// frames, and so does a transaction that is being written or was rolled back.
     package private(set) var droppedFrameCount = 0
 
     /// How many of the dropped frames end a transaction written by a process with the keychain's
-    /// keys. Frames that anyone else appended to the log aren't counted, except in version 1, which
-    /// has no tags.
+    /// keys. Frames that a process without these keys appended to the log aren't counted, except in
+    /// version 1, which has no tags.
     package private(set) var droppedCommitCount = 0
 
     /// Whether it is certain that recovery drops complete, durable transactions.
@@ -197,13 +197,13 @@ private struct SoundRun {
         previous = log.checksum
     }
 
-    /// Whether a frame continues the sequence. Afterwards the frame is in the form that SQLite
-    /// gets, without a tag.
+    /// Checks whether a frame continues the sequence, and removes the frame's tag from the memory
+    /// at `frame`, which then has the form that SQLite gets.
     ///
     /// - Parameters:
     ///   - frame: The first of `LogFormat.frameByteCount` writable bytes.
     ///   - number: The frame's number, from 1.
-    /// - Returns: Whether it continues the sequence.
+    /// - Returns: Whether the frame continues the sequence.
     func accepts(_ frame: UnsafeMutableRawPointer, number: UInt32) -> Bool {
         // SAFETY: the caller guarantees a whole frame.
         let isAuthentic = unsafe protection.verifies(

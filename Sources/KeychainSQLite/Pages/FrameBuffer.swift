@@ -23,8 +23,8 @@
 
     /// Collects bytes that directly follow the collected ones in the file.
     ///
-    /// - Returns: `false` if the bytes don't follow them, or there is no room. An empty buffer
-    ///   accepts any part of a frame.
+    /// - Returns: `false` if `new` doesn't directly follow the collected bytes, or there is no room
+    ///   for it. For an empty buffer, `new` can begin anywhere in a frame.
     func append(_ new: UnsafeRawBufferPointer, at newOffset: Int64) -> Bool {
         guard isEmpty || newOffset == offset + Int64(count), new.count <= Self.byteCount - count
         else { return false }

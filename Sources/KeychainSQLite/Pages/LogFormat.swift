@@ -158,8 +158,7 @@ extension LogHeader {
     /// 32 bytes.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.byteCount else { return nil }
-        // SAFETY: the array has as many bytes as a header and lives for the call. The same applies
-        // below.
+        // SAFETY: the array has as many bytes as a header and lives for the call.
         let header = unsafe bytes.withUnsafeBytes { bytes in
             unsafe bytes.baseAddress.flatMap { unsafe LogHeader(at: $0) }
         }
@@ -194,7 +193,7 @@ struct LooseFrame {
         var sum = previous
         sum.add(bytes, 0..<8, bigEndian: bigEndian)
         sum.add(bytes, LogFrameHeader.byteCount..<LogFormat.frameByteCount, bigEndian: bigEndian)
-        // SAFETY: as above, for a frame.
+        // SAFETY: the array has as many bytes as a frame and lives for the call.
         let header = unsafe bytes.withUnsafeBytes { bytes in
             unsafe bytes.baseAddress.map { unsafe LogFrameHeader(at: $0) }
         }
@@ -211,9 +210,10 @@ struct LooseFrame {
     /// its transaction, and the items on its page would be lost.
     ///
     /// The sums are linear in each word, so a word that is greater by d adds d times a fixed
-    /// weight. The probability that both sums match by chance is 2^-53. The only ambiguity is
-    /// between the highest bit of a word and the highest bit of a sum. In this case, the word is
-    /// corrected only if the next frame continues the checksum as stored.
+    /// weight. The probability that both sums match by chance for any of the 2^11 values that are
+    /// tried is 2^-53. The only ambiguity is between the highest bit of a word and the highest bit
+    /// of a sum. In this case, the word is corrected only if the next frame continues the checksum
+    /// as stored.
     ///
     /// - Parameters:
     ///   - bytes: The frame.

@@ -4,9 +4,9 @@
 //       databases that are opened with `uri(forPath:)` use it.
 //   (2) A page gets its tag when it is written, to the database file or to the write-ahead log, and
 //       is verified when it is read; in the log, SQLite's own checksum is verified as well. A
-//       mismatch is recorded in `PageDamage`, and the page is returned nevertheless. Exceptions:
-//       (3), and reads of a page together with its frame's header, see (4) and (5) of
-//       `CheckedLogFile`.
+//       mismatch is recorded in `PageDamage`, and the page is returned nevertheless, except in a
+//       checkpoint, see (3), and if a page is read together with its frame's header, see (4) and
+//       (5) of `CheckedLogFile`.
 //   (3) A checkpoint that reads a damaged frame fails with SQLITE_IOERR. Otherwise the damaged
 //       bytes would get a valid tag.
 //   (4) There are no rollback journals. An existing one is ignored, and none is created.
@@ -96,8 +96,8 @@ package enum PageChecksumVFS {
 
     /// Whether the pages of a connection's main database are verified.
     ///
-    /// This is `false` for a connection that was opened without ``uri(forPath:)``, and for a
-    /// foreign file, see `PageProtection`.
+    /// This is `false` for a connection that was opened without ``uri(forPath:)``, and for a file
+    /// that can't be verified, see (1) and (2) of `PageProtection`.
     package static func verifiesPages(of connection: OpaquePointer?) -> Bool {
         guard let connection = unsafe connection else { return false }
         var file: UnsafeMutablePointer<sqlite3_file>?

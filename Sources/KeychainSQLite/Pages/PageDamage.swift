@@ -1,9 +1,10 @@
 // PageDamage: the registry of the damage that this process has found in a database and its log.
-//   (1) There is one for each database file, shared by all connections of the process to it.
+//   (1) There is one registry for each database file, shared by all connections of the process to
+//       the file.
 //   (2) A record is kept while the process has the keychain open, even if the page is read
 //       successfully later: a cache that returned wrong bytes once may have passed them on. The
-//       records are erased when the keychain is opened again, because another process may have
-//       recovered it meanwhile.
+//       records are erased when the process opens the keychain again after having closed it,
+//       because another process may have recovered the keychain meanwhile.
 //   (3) `isEmpty` costs one atomic load. It is checked before a miss (a search that finds nothing)
 //       is trusted, and before every write. Before the write is committed, `recordingCount` shows
 //       whether damage was found since its transaction began.
@@ -21,7 +22,7 @@ import CKeychainSQLite
 package final class PageDamage: Sendable {
     private struct Found {
         /// Damaged pages with the checksum of their bytes; `nil` if the file ends before the page,
-        /// or for page 1 of a foreign file.
+        /// or for page 1 of a foreign file (see `PageProtection`).
         var pages: [UInt32: UInt64?] = [:]
         var frames: Set<UInt32> = []
         /// Whether commits are missing, or may be, although every page that was read is undamaged.
@@ -93,8 +94,8 @@ package final class PageDamage: Sendable {
     var encounterCount: UInt64 { encounters.load(ordering: .acquiring) }
 
     /// The numbers of the pages of the database file whose tags or checksums are wrong, or that are
-    /// missing at the end of the file, and 1 for a foreign file; in ascending order. The first page
-    /// of a file is 1.
+    /// missing at the end of the file, in ascending order. For a foreign file (see
+    /// `PageProtection`), 1 is included. The first page of a file is 1.
     package var damagedPages: [UInt32] {
         found.withLock { $0.pages.keys.sorted() }
     }
@@ -105,7 +106,8 @@ package final class PageDamage: Sendable {
         !isEmpty && found.withLock { $0.lostCommits || !$0.frames.isEmpty }
     }
 
-    /// Whether a page may be written. A damaged page would get a valid tag and be trusted.
+    /// Whether a page may be written. A damaged page may not: the write would give it a valid tag,
+    /// so the damaged content would be trusted.
     func mayWrite(page: UInt32) -> Bool {
         guard !isEmpty else { return true }
         return found.withLock { found in
@@ -126,8 +128,8 @@ package final class PageDamage: Sendable {
 
     // MARK: Writes
 
-    /// Whether a write was refused since the last call because it would have written a damaged
-    /// page.
+    /// Whether a write was refused since the last call of this method because it would have written
+    /// a damaged page.
     func takeRefusedWrite() -> Bool {
         guard !isEmpty else { return false }
         return found.withLock { found in
@@ -143,9 +145,9 @@ package final class PageDamage: Sendable {
         found.withLock { $0.frames.sorted() }
     }
 
-    /// Erases all records of damage. The counts stay.
+    /// Erases all records of damage. `recordingCount` and `encounterCount` keep their values.
     ///
-    /// Call this after the file was replaced and every connection to the old one is closed. A page
+    /// Call this after the file was replaced and every connection to the old file is closed. A page
     /// in the cache of an open connection is not read again, and so not recorded again.
     package func reset() {
         found.withLock { found in
@@ -200,7 +202,7 @@ package final class PageDamage: Sendable {
     /// Records that the database is not, or may not be, in the state of its last acknowledged
     /// commit, although every page that was read is undamaged: the end of its log was damaged, an
     /// older copy of the database was put back, or a checkpoint would have written a page in
-    /// another's place. The log is kept from now on.
+    /// another's place. While damage is recorded, the log is neither truncated nor deleted.
     func recordLostCommits() {
         found.withLock { found in
             guard !found.lostCommits else { return }

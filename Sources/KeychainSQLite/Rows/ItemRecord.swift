@@ -11,14 +11,14 @@ package struct ItemRecord: Hashable, Sendable {
     package var itemClass: ItemClass
     package var attributes: Attributes
     package var accessGroup: String
-    /// Conditions for opening the secret, in addition to its protection class.
+    /// Conditions for opening the secret, in addition to the item's protection class.
     package var constraints: AccessConstraints
     /// The identifier of the biometric enrollment at the time that ``constraints`` was last set, 1
     /// to 64 bytes. `nil` without ``AccessConstraints/biometryCurrentSet``, or if there was no
     /// enrollment at that time.
     package var enrollment: Data?
     /// The name of the program that added the item, 1 to 255 bytes, if the program had no
-    /// entitlements and its name is known. The tombstone that a deletion leaves has none.
+    /// entitlements and its name is known. `nil` in the tombstone that a deletion leaves.
     package var program: String?
     package var isSynchronizable: Bool
     package var isTombstone: Bool

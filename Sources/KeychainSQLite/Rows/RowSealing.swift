@@ -6,9 +6,9 @@
 //       row or another keychain. Metadata and secret of different versions of a row can be combined
 //       only if the secret was not sealed again between these versions.
 //   (2) Each secret is sealed under a new row key, so a nonce is never reused with a key. The
-//       constraints are wrapped together with that key, bound to the labels of the access group and
-//       the primary key. The conditions for opening the secret, and the item that it belongs to,
-//       can therefore be verified without the metadata.
+//       constraints are wrapped together with the row key, bound to the labels of the access group
+//       and the primary key. The conditions for opening the secret, and the item that it belongs
+//       to, can therefore be verified without the metadata.
 //   (3) Both parts are padded: a row reveals the sizes of its attributes and its secret only in
 //       steps.
 

@@ -74,7 +74,8 @@ package struct RowSearch: Hashable, Sendable {
         }
     }
 
-    /// Whether the labels decide everything, so that a row can be selected without being opened.
+    /// Whether the labels alone decide which rows match, so that a row can be selected without
+    /// being opened.
     package func isDecided(by query: ItemQuery) -> Bool {
         residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
     }

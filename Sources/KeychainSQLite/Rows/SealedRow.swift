@@ -1,6 +1,6 @@
 // SealedRow: a row of the items table as stored, how it is read from a result, the reasons for
 // setting a row aside, and the tag of such a row.
-//   (1) Nothing in a row is verified.
+//   (1) Reading a row authenticates none of its content.
 //   (2) Reading a row doesn't trap, whatever a column contains.
 
 package import FoundationEssentials
@@ -9,7 +9,7 @@ package import KeychainCrypto
 
 /// The labels of an item, by which it is found.
 package struct RowLabels: Hashable, Sendable {
-    /// Class, flags and access group.
+    /// The access group, the class, and whether the item is synchronizable or a tombstone.
     package var group: Label
     /// The first key attribute: service, server, issuer, or application label.
     package var first: Label
@@ -17,7 +17,8 @@ package struct RowLabels: Hashable, Sendable {
     package var second: Label
     /// The rest of the primary key.
     package var rest: Label
-    /// All parts of a server together, and each further attribute that is set and indexed.
+    /// One label for each further attribute that is set and indexed. An internet password also has
+    /// one label for all attributes that distinguish the servers on one host.
     package var terms: [Label]
 
     package init(group: Label, first: Label, second: Label, rest: Label, terms: [Label]) {
@@ -28,7 +29,8 @@ package struct RowLabels: Hashable, Sendable {
         self.terms = terms
     }
 
-    /// The labels that an item must have. In version 1, a server had no label.
+    /// Computes the labels of an item. In version 1 of the database, the terms of an internet
+    /// password have no label for the attributes that distinguish the servers on one host.
     package init(_ record: ItemRecord, index: BlindIndex, isVersion1: Bool = false) {
         let space = BlindIndex.Space(
             itemClass: record.itemClass, isSynchronizable: record.isSynchronizable,
@@ -92,8 +94,8 @@ package struct SealedRow: Hashable, Sendable {
             metadata: RowSealing.seal(record, for: binding, keys: keys), secret: secret)
     }
 
-    /// The tier whose keys find and authenticate the row. A damaged row may have any class number,
-    /// even an unknown one.
+    /// The tier whose keys find and authenticate the row. A damaged row may have an unknown class
+    /// number; the row then counts as one of the guarded tier.
     package var tier: Tier { ProtectionClass(rawValue: protection)?.tier ?? .guarded }
 
     /// The tag of the sealed metadata. It authenticates the whole row except `id` and the sealed

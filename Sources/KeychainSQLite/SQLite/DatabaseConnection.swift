@@ -60,7 +60,7 @@ import KeychainCore
     }
 
     deinit {
-        // This comes first, so that no statement keeps the connection open.
+        // The cached statements are released first, so that they don't keep the connection open.
         statements = [:]
         recent = nil
         // SAFETY: nothing uses the handle from here on. A statement that is still in use keeps the
@@ -106,7 +106,7 @@ import KeychainCore
         try statement(sql).integer(values)
     }
 
-    /// The rows that a statement returns for some labels.
+    /// The rows that a statement returns with the labels as the values of its placeholders.
     func rows(_ sql: String, _ labels: [Bytes16] = []) throws(KeychainFailure) -> RowCursor {
         try RowCursor(statement(sql), labels)
     }

@@ -29,7 +29,8 @@ struct RowCursor: ~Copyable {
     }
 
     deinit {
-        // SAFETY: as above. The result code repeats that of the last step, which has been reported.
+        // SAFETY: as above. The result code is ignored: it is the error of the last step, which has
+        // already been reported.
         unsafe sqlite3_reset(statement.handle)
     }
 

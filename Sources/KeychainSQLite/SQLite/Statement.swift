@@ -2,7 +2,7 @@
 //   (1) The values of `run` and `integer` are bound without a copy and for one step only, so
 //       neither SQLite nor a cached statement retains a blob or a text. `RowCursor` binds copies of
 //       labels, which stay until the statement is used again.
-//   (2) It is reset after each run, so that it keeps no transaction open.
+//   (2) A statement is reset after each run, so that it keeps no transaction open.
 
 import CKeychainSQLite
 import FoundationEssentials
@@ -26,8 +26,8 @@ enum StatementValue {
     /// statement is finalized.
     init(_ sql: String, on connection: OpaquePointer) throws(KeychainFailure) {
         var compiled: OpaquePointer?
-        // SAFETY: the caller guarantees the connection. `deinit` finalizes the statement. After a
-        // failure there is none.
+        // SAFETY: the caller guarantees that the connection is open. `deinit` finalizes the
+        // statement. If preparing it fails, there is no statement to finalize.
         let code = unsafe sqlite3_prepare_v3(
             connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
         guard let statement = unsafe compiled else {
@@ -65,7 +65,8 @@ enum StatementValue {
         return try isRow(step(values, from: 0))
     }
 
-    /// Binds the values from an index on, and steps while all of them are borrowed.
+    /// Binds the values from an index on, and then takes the step, while the bytes of all values
+    /// are borrowed.
     private func step(_ values: [StatementValue], from index: Int) -> Int32 {
         // SAFETY: as above. The borrowed bytes stay in place until the step has ended, and `reset`
         // clears the bindings.

@@ -1,12 +1,14 @@
-// PageImages: every image of every page, in the database file and in its log.
+// PageImages: every image of every page. An image is one stored version of a page: the page in the
+// database file, or a frame of the log.
 //   (1) A page's current image is its last committed frame, or else its page in the database file.
-//   (2) Images are read on demand. Only numbers are stored for frames, so memory use depends only
-//       on the number of frames.
+//   (2) Images are read on demand. For the frames, only numbers and flags are kept in memory, so
+//       memory use depends only on the number of frames.
 //   (3) Frames whose checksum or tag is invalid are included: after a flipped byte, SQLite drops
 //       all later frames, although their pages are undamaged.
 //   (4) Frames that an attacker appended or replaced are therefore included, too.
 //       `passingOverUnsoundFrames` omits the frames whose checksum or tag is invalid. The caller
-//       tries both, and uses the images whose rows have the digest in the store's header.
+//       tries the images with these frames, then those without them, and uses the images whose
+//       rows have the digest in the store's header.
 //   (5) Frames after the last commit belong to an uncommitted transaction or an older generation of
 //       the log. They are not used to look up pages.
 
@@ -105,7 +107,8 @@ struct LogFrames: Sendable {
     private(set) var pages: [UInt32] = []
     private var soundness: [Bool] = []
     private var commits: [Bool] = []
-    /// The number of frames of the newest generation. Frames of earlier ones follow them.
+    /// The number of frames of the newest generation. In the file, frames of earlier generations
+    /// may follow them.
     private var generationCount = 0
     /// The last frame that ends a transaction of the newest generation; -1 if there is none.
     private(set) var lastCommit = -1
@@ -131,8 +134,8 @@ struct LogFrames: Sendable {
         var following = bytes
         while Self.offset(of: pages.count) + UInt64(LogFormat.frameByteCount) <= log.byteCount {
             log.read(at: Self.offset(of: pages.count), into: &bytes, from: 0)
-            // Without the salt, which only the database has, or without a sound header of the log,
-            // the tag can't be verified, and the checksum must suffice.
+            // Without the salt of the page tags, which only the database file contains, or without
+            // a sound header of the log, the tag can't be verified, and the checksum must suffice.
             let number = UInt32(clamping: pages.count + 1)
             let isAuthentic =
                 header.flatMap { format.protection?.verifies(bytes, frame: number, in: $0) } ?? true

@@ -16,8 +16,8 @@ package struct RowSalvage: Sendable {
     private var bTree: BTreeFormat { images.format.bTree }
 
     /// Determines the version, and reads the log, to find the page of each of its frames. Pages of
-    /// version 2 are verified with the device key. Without it, no such page of the database file
-    /// counts as sound, and frames are verified by their checksums alone.
+    /// version 2 are verified with the device key. Without this key, no page of a database file of
+    /// version 2 counts as sound, and the log's frames are verified by their checksums alone.
     package init(
         database: any SalvageSource, log: (any SalvageSource)?, deviceKey: SecretBytes? = nil
     ) {
@@ -36,9 +36,9 @@ package struct RowSalvage: Sendable {
 
     // MARK: Rows
 
-    /// Calls `visit` with each candidate row, those of the newest frame first and those of the
-    /// database file last. If overflow pages are missing, the secret is truncated. If part of the
-    /// metadata is missing as well, the row is omitted.
+    /// Calls `visit` with each candidate row: first those in the log's frames, from the last frame
+    /// to the first, then those in the database file. If overflow pages are missing, the secret is
+    /// truncated. If part of the metadata is missing as well, the row is omitted.
     package func forEachRow(_ visit: (SalvagedRow) throws -> Void) rethrows {
         var page = FormatBytes(count: PageFormat.pageByteCount)
         // Normally a page is in one chain. The limit bounds the work for rows that claim the pages
@@ -116,8 +116,8 @@ package struct RowSalvage: Sendable {
     // MARK: Keybags
 
     /// The keybags, separately for committed and uncommitted transactions. Candidates that aren't
-    /// authentic are not kept: an altered file can have many more of them than it has bytes, since
-    /// they can share pages.
+    /// authentic are not kept: since they can share pages, those of an altered file can have many
+    /// more bytes in all than the file.
     package func keybags(
         where isAuthentic: ([UInt8]) -> Bool
     ) -> (committed: Set<[UInt8]>, others: Set<[UInt8]>) {
@@ -145,7 +145,7 @@ package struct RowSalvage: Sendable {
         return (committed, others)
     }
 
-    /// Calls `visit` with each occurrence of a magic in any image, at most 64 on each.
+    /// Calls `visit` with each occurrence of a magic number in any image, at most 64 per image.
     private func forEach(
         _ magic: UInt32, _ visit: (FormatBytes, Int, PageImage.Standing) -> Void
     ) {
@@ -190,8 +190,8 @@ package struct SalvagedRow: Hashable, Sendable {
     /// Whether it is in one of the cells that its page counts. Otherwise it may be the remains of a
     /// row.
     package var isInCell = false
-    /// Whether the page that contains the row's beginning is unchanged. Otherwise the row may be
-    /// from an earlier commit.
+    /// Whether a checksum or a tag shows that the page with the row's beginning is unchanged.
+    /// Otherwise the row may be from an earlier commit.
     package var isOnSoundPage = false
 
     package struct Aside: Hashable, Sendable {

@@ -63,8 +63,8 @@ extension CertificateName.Attribute {
         case .printableString, .ia5String, .visibleString, .numericString:
             return String(validating: bytes, as: Unicode.ASCII.self)
         case .teletexString, .videotexString, .generalString:
-            // The character sets that the standard specifies are not used in practice. The text
-            // found in certificates is Latin-1.
+            // In practice, certificates don't use the character sets that the standard (X.680)
+            // specifies for these types. Their text is Latin-1.
             return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         case .bmpString:
             return String(bytes: bytes, encoding: .utf16BigEndian)

@@ -19,8 +19,8 @@ internal import SwiftASN1
 /// An X.509 certificate.
 ///
 /// Create one with ``SecCertificateCreateWithData(_:_:)``, or find one in the keychain. A
-/// certificate is not verified when it is created; evaluate it with ``SecTrust``. It corresponds to
-/// `SecCertificateRef`; equality is by content.
+/// certificate is not verified when it is created; evaluate it with ``SecTrust``. The type
+/// corresponds to Apple's `SecCertificateRef`; equality is by content.
 public final class SecCertificate: NSObject, Sendable {
     /// The certificate in DER, as it was read.
     package let der: Data
@@ -49,7 +49,7 @@ public final class SecCertificate: NSObject, Sendable {
         return hasher.finalize()
     }
 
-    /// The summary of the subject.
+    /// A text that contains the summary of the certificate's subject.
     public override var description: String {
         "<SecCertificate: \(subjectSummary ?? "without a name")>"
     }

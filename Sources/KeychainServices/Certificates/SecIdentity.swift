@@ -90,9 +90,9 @@ public func SecIdentityCreateWithCertificate(
     guard case .data(let hash) = certificateRef.itemAttributes[.publicKeyHash] else {
         return errSecItemNotFound
     }
-    // Almost always, the first key with this label matches. If it doesn't, because a program gave
-    // the label to another key too, all keys with the label are read. Reading them fails if one of
-    // them is locked, and may prompt the user for each.
+    // Almost always, the first key with this hash as its application label matches. If it doesn't,
+    // because a program gave the label to another key too, all keys with the label are read.
+    // Reading them fails if one of them is locked, and may prompt the user for each.
     for limit in [kSecMatchLimitOne, kSecMatchLimitAll] {
         var result: CFTypeRef?
         let query: NSDictionary = [

@@ -36,7 +36,7 @@ public import Foundation
 @safe public nonisolated(unsafe) let kSecAttrSynchronizableAny: CFString = "syna"
 
 /// Apple's name for a set of items that are synchronized together. String, part of the item's
-/// identity. It has no other effect here.
+/// primary key. It has no other effect here.
 @safe public nonisolated(unsafe) let kSecAttrSyncViewHint: CFString = "vwht"
 
 /// When the item was added. Date. The keychain sets it and ignores a value in an addition.
@@ -45,10 +45,10 @@ public import Foundation
 /// When the item was last changed. Date. The keychain sets it.
 @safe public nonisolated(unsafe) let kSecAttrModificationDate: CFString = "mdat"
 
-/// The display name. String. It is not part of the item's identity.
+/// The display name. String. It is not part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrLabel: CFString = "labl"
 
-/// The token that holds the key of the item. String, part of the item's identity.
+/// The token that holds the key of the item. String, part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrTokenID: CFString = "tkid"
 
 /// A value of ``kSecAttrTokenID``: the key is generated in secure hardware and never leaves it.
@@ -96,14 +96,14 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 // MARK: - Generic and internet passwords
 
 /// The account name. String or Data, returned with the type that was passed. Part of the item's
-/// identity.
+/// primary key.
 @safe public nonisolated(unsafe) let kSecAttrAccount: CFString = "acct"
 
-/// The service of a generic password. String or Data. Part of the item's identity.
+/// The service of a generic password. String or Data. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrService: CFString = "svce"
 
-/// Application-defined data. Data. It can be searched for but is not part of the item's identity:
-/// two items can't differ in it alone.
+/// Application-defined data. Data. It can be searched for but is not part of the item's primary
+/// key: two items can't differ in it alone.
 @safe public nonisolated(unsafe) let kSecAttrGeneric: CFString = "gena"
 
 /// The kind of the item, for display. String.
@@ -113,7 +113,7 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 @safe public nonisolated(unsafe) let kSecAttrComment: CFString = "icmt"
 
 /// The creator code. Number: an unsigned four-character code. For a key, part of the item's
-/// identity.
+/// primary key.
 @safe public nonisolated(unsafe) let kSecAttrCreator: CFString = "crtr"
 
 /// The type code. Number: an unsigned four-character code.
@@ -127,24 +127,25 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 @safe public nonisolated(unsafe) let kSecAttrIsNegative: CFString = "nega"
 
 /// The security domain, or realm, of an internet password. String or Data. Part of the item's
-/// identity.
+/// primary key.
 @safe public nonisolated(unsafe) let kSecAttrSecurityDomain: CFString = "sdmn"
 
-/// The server name or address of an internet password. String or Data. Part of the item's identity.
+/// The server name or address of an internet password. String or Data. Part of the item's primary
+/// key.
 @safe public nonisolated(unsafe) let kSecAttrServer: CFString = "srvr"
 
 /// The protocol of an internet password. One of the `kSecAttrProtocol…` values. Part of the item's
-/// identity.
+/// primary key.
 @safe public nonisolated(unsafe) let kSecAttrProtocol: CFString = "ptcl"
 
 /// The authentication scheme of an internet password. One of the `kSecAttrAuthenticationType…`
-/// values. Part of the item's identity.
+/// values. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrAuthenticationType: CFString = "atyp"
 
-/// The port of an internet password. Number. Part of the item's identity.
+/// The port of an internet password. Number. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrPort: CFString = "port"
 
-/// The path on the server of an internet password. String or Data. Part of the item's identity.
+/// The path on the server of an internet password. String or Data. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrPath: CFString = "path"
 
 // MARK: - Certificates
@@ -155,10 +156,10 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 @safe public nonisolated(unsafe) let kSecAttrSubject: CFString = "subj"
 
 /// The issuer name in normalized DER form, without the enclosing sequence. Data. Part of the item's
-/// identity. The whole name, normalized or not, is accepted too.
+/// primary key. The whole name, normalized or not, is accepted too.
 @safe public nonisolated(unsafe) let kSecAttrIssuer: CFString = "issr"
 
-/// The serial number, without DER tag and length. Data. Part of the item's identity.
+/// The serial number, without DER tag and length. Data. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrSerialNumber: CFString = "slnr"
 
 /// The subject key identifier. Data.
@@ -167,7 +168,7 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 /// The SHA-1 of the public key. Data. It links a certificate to its private key.
 @safe public nonisolated(unsafe) let kSecAttrPublicKeyHash: CFString = "pkhh"
 
-/// The certificate type. Number. Part of the item's identity.
+/// The certificate type. Number. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrCertificateType: CFString = "ctyp"
 
 /// The encoding of the certificate. Number.

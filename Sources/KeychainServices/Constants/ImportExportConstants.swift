@@ -117,7 +117,8 @@ public struct SecKeyImportExportFlags: OptionSet, Sendable {
     public static let importOnlyOne = SecKeyImportExportFlags(rawValue: 1 << 0)
     /// Prompt the user for the passphrase. Ignored: the user is not prompted.
     public static let securePassphrase = SecKeyImportExportFlags(rawValue: 1 << 1)
-    /// Give imported private keys no access control. Ignored: they have none until they are added.
+    /// Give imported private keys no access control. Ignored: an imported key has no access control
+    /// until it is added to a keychain.
     public static let noAccessControl = SecKeyImportExportFlags(rawValue: 1 << 2)
 }
 

@@ -5,7 +5,7 @@
 //       not enforced, as for Apple's software keys: a program that can use such a key also has its
 //       bytes.
 //   (2) The parameters of password-derived keys exist so that existing code compiles. No function
-//       here uses them.
+//       of this module uses them.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.
@@ -17,23 +17,23 @@ public import Foundation
 // MARK: - Attributes
 
 /// Public, private or symmetric. One of the `kSecAttrKeyClass…` values. Part of the item's
-/// identity.
+/// primary key.
 @safe public nonisolated(unsafe) let kSecAttrKeyClass: CFString = "kcls"
 
 /// The label by which a program finds a key: the SHA-1 of the public key, unless another value was
-/// set. Data or String. Part of the item's identity.
+/// set. Data or String. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrApplicationLabel: CFString = "klbl"
 
-/// An application-defined tag. Data. Part of the item's identity.
+/// An application-defined tag. Data. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrApplicationTag: CFString = "atag"
 
-/// The algorithm of the key. One of the `kSecAttrKeyType…` values. Part of the item's identity.
+/// The algorithm of the key. One of the `kSecAttrKeyType…` values. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrKeyType: CFString = "type"
 
-/// The size of the key in bits. Number. Part of the item's identity.
+/// The size of the key in bits. Number. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrKeySizeInBits: CFString = "bsiz"
 
-/// The effective key size in bits. Number. Part of the item's identity.
+/// The effective key size in bits. Number. Part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrEffectiveKeySize: CFString = "esiz"
 
 /// Whether a new key is also stored in the keychain. Boolean.

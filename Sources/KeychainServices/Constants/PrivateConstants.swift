@@ -38,10 +38,10 @@ import Foundation
 /// Whether a password item has a custom icon. Number.
 @safe package nonisolated(unsafe) let kSecAttrHasCustomIcon: CFString = "cusi"
 
-/// The date from which a key may be used. Date. Part of the item's identity.
+/// The date from which a key may be used. Date. Part of the item's primary key.
 @safe package nonisolated(unsafe) let kSecAttrStartDate: CFString = "sdat"
 
-/// The date until which a key may be used. Date. Part of the item's identity.
+/// The date until which a key may be used. Date. Part of the item's primary key.
 @safe package nonisolated(unsafe) let kSecAttrEndDate: CFString = "edat"
 
 /// Whether a key is private. Number.

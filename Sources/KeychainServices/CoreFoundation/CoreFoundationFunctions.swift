@@ -1,5 +1,5 @@
-// CoreFoundationFunctions: Core Foundation's functions for byte buffers and errors, and those for
-// retaining and releasing objects, which are unavailable.
+// CoreFoundationFunctions: Core Foundation's functions for byte buffers and errors. Also CFRetain
+// and CFRelease, which are declared, but are unavailable in Swift.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -16,8 +16,9 @@ public func CFDataGetLength(_ theData: CFData!) -> CFIndex {
 
 /// Returns a pointer to the bytes.
 ///
-/// - Returns: A pointer to the first byte, or `nil` for `nil`. It is valid as long as the buffer
-///   object exists and is not changed. If the buffer is empty, the pointer must not be read from.
+/// - Returns: A pointer to the first byte, or `nil` for `nil`. The pointer is valid as long as the
+///   buffer object exists and is not changed. If the buffer is empty, the pointer must not be read
+///   from.
 public func CFDataGetBytePtr(_ theData: CFData!) -> UnsafePointer<UInt8>! {
     // SAFETY: the memory is read through the pointer as bytes, which is allowed for any memory. The
     // lifetime of the pointer is part of this function's contract.

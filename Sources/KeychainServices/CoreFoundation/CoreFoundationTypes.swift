@@ -10,9 +10,9 @@
 //   (3) A boolean is not a number, although both are `NSNumber`.
 //   (4) Swift and Foundation manage the memory. The two allocators allocate nothing.
 //   (5) With the package trait `NSStringHashing`, an NSString in an AnyHashable equals the String
-//       with the same text, as on Apple platforms. The conformance uses an underscored protocol and
-//       applies to the whole process, including code that doesn't use the keychain. This is why it
-//       requires the trait.
+//       with the same text, as on Apple platforms. This requires the trait because NSString then
+//       conforms to an underscored protocol, in the whole process, including code that doesn't use
+//       the keychain.
 //
 // SAFETY: every constant here is an immutable object that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.
@@ -95,7 +95,7 @@ public nonisolated(unsafe) let kCFErrorDomainOSStatus: CFErrorDomain! = "NSOSSta
 // MARK: - Allocators
 
 /// An allocator. When a caller passes memory to an object, the allocator determines whether the
-/// caller or the object frees that memory. Elsewhere it is ignored.
+/// caller or the object frees that memory. All other functions ignore their allocator.
 public final class CFAllocator: Sendable {
     private init() {}
 
@@ -133,7 +133,7 @@ package protocol CoreFoundationTyped: AnyObject {
 /// - Parameter cf: The object. A bridged Swift value has the identifier of the class that it
 ///   bridges to.
 /// - Returns: The value of the corresponding `…GetTypeID` function; 1, which no such function
-///   returns, for an object of another class; 0 for `nil`.
+///   returns, if the object's class has no type identifier; 0 for `nil`.
 ///
 /// It corresponds to Apple's `CFGetTypeID`, which traps on `nil`.
 public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID {

@@ -18,7 +18,7 @@ public typealias errno_t = Int32
 public typealias rsize_t = Int
 
 /// Fills memory. Unlike with `memset`, the old contents are always overwritten, even if the memory
-/// isn't read afterwards. In that case it may contain zeros instead of `c`.
+/// isn't read afterwards. Memory that isn't read afterwards may contain zeros instead of `c`.
 ///
 /// - Parameters:
 ///   - s: The memory.
@@ -38,9 +38,9 @@ public func memset_s(
     guard smax >= 0 else { return E2BIG }
     let isWithin = (0...smax).contains(n)
     let count = isWithin ? n : smax
-    // SAFETY: `count` is at most `smax`, the size that the caller guarantees. The memory is zeroed
-    // first, because compilers never remove that call. They may remove the `memset` that follows if
-    // the memory isn't read.
+    // SAFETY: `count` is at most `smax`, the size that the caller guarantees. `explicit_bzero`
+    // zeroes the memory first, because compilers never remove this call. They may remove the
+    // `memset` that follows if the memory isn't read.
     unsafe explicit_bzero(s, count)
     if c & 0xFF != 0 { unsafe memset(s, c, count) }
     return isWithin ? 0 : EOVERFLOW

@@ -122,7 +122,7 @@ struct ItemImport {
     var type: SecExternalItemType
     var passphrase: Passphrase?
 
-    /// Reads the bytes.
+    /// Imports the keys, certificates and identities in the bytes.
     func result(of bytes: [UInt8]) throws(KeychainFailure) -> Result {
         guard format.isSupported else {
             throw KeychainFailure(.unsupportedFormat, "The format is not supported.")
@@ -195,8 +195,8 @@ struct ItemImport {
     ) throws(KeychainFailure) -> [ValueReference] {
         switch form {
         case .certificate:
-            // A certificate signing request has the same outermost elements, so the data need not
-            // be a damaged certificate.
+            // A certificate signing request has the same outermost elements as a certificate, so
+            // data that can't be read isn't necessarily a damaged certificate.
             guard let certificate = SecCertificate(der: Data(bytes)) else { throw unknown }
             return [.certificate(certificate)]
         case .privateKey:

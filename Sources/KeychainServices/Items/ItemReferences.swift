@@ -39,7 +39,8 @@ enum ItemKind: Equatable {
         }
     }
 
-    /// Whether items of this kind have the attribute. An identity has those of both halves.
+    /// Whether items of this kind have the attribute. An identity has the attributes of its
+    /// certificate and of its key.
     func has(_ attribute: Attribute) -> Bool {
         switch self {
         case .stored(let itemClass): itemClass.has(attribute)
@@ -162,7 +163,7 @@ enum ValueReference {
 enum PersistentReference: Equatable {
     case item(ItemClass, ItemReference)
     case identity(ItemReference)
-    /// Well-formed, but never a reference to an item of this keychain.
+    /// This reference and ``token`` are well-formed, but never refer to an item of this keychain.
     case rowNumber(ItemKind)
     case token
 

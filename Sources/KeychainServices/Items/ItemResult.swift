@@ -1,4 +1,4 @@
-// ItemResult: a result of the keychain, which is an item or identity, and its conversion to the
+// ItemResult: the results of the keychain (items and identities), and their conversion to the
 // objects that the SecItem calls return.
 //
 // Every returned dictionary, array, string, number, date or data object is an instance of a
@@ -82,7 +82,8 @@ enum FoundItem {
 }
 
 extension ItemSnapshot {
-    /// All attributes. Those of ``ItemClass/ownKeys`` that are not set have empty values.
+    /// All attributes of the item. Attributes of the class's primary key (``ItemClass/ownKeys``)
+    /// that are not set are included with empty values.
     fileprivate var attributesWithWholeKey: Attributes {
         itemClass.ownKeys.reduce(into: attributes) { attributes, name in
             attributes[name] = attributes[name] ?? .empty(of: name.kind)
@@ -95,8 +96,8 @@ extension ItemSnapshot {
 /// Converts items to the result of a call.
 struct ItemResult {
     let returns: ReturnTypes
-    /// The result for an item without data, if only the data is requested: empty data if `true`, as
-    /// in an addition, otherwise `nil`.
+    /// Whether the result is empty data, as in an addition, if only the data is requested and an
+    /// item has none. If `false`, the result is then `nil`.
     let givesEmptyData: Bool
 
     /// The result of a call for the items that it found or added.
@@ -143,7 +144,7 @@ struct ItemResult {
             switch found {
             case .item(let item, _): addAttributes(of: item, to: &entries)
             case .identity(let identity, _):
-                // For an attribute of both halves, the certificate's value is returned.
+                // An attribute that both keys and certificates have is taken from the certificate.
                 for (attribute, value) in identity.key.attributesWithWholeKey
                 where !ItemClass.certificate.has(attribute) {
                     entries.set(attribute.name, value.object)
@@ -177,8 +178,8 @@ struct ItemResult {
         entries.set("pdmn", NSString(string: item.protection.code))
         entries.set("sync", NSNumber(value: item.isSynchronizable ? 1 : 0))
         entries.set("tomb", NSNumber(value: item.isTombstone ? 1 : 0))
-        // Empty, because a keychain has only one user. Apple's attribute dictionaries contain this
-        // key. In a query, an empty value matches every item.
+        // The user attribute is empty, because a keychain has only one user. Apple's attribute
+        // dictionaries contain this key. In a query, an empty value matches every item.
         entries.set("musr", NSData())
         if let control = Self.accessControl(of: item) { entries.set("accc", control) }
         if returns.contains(.data) {

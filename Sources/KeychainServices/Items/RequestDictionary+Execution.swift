@@ -1,4 +1,4 @@
-// RequestDictionary+Execution: the four calls, for items of a class and for identities.
+// RequestDictionary+Execution: the four SecItem calls, for items of a class and for identities.
 //   (1) Errors in a dictionary are reported before the keychain is opened.
 
 #if !canImport(Darwin)
@@ -73,7 +73,7 @@ extension RequestDictionary {
         retrieval.skipsConstrained = authentication.skips
         let filters = filtersCertificates
         // The limit applies to the filtered items, so the search before the filter has no limit. A
-        // limit of 0 is kept, because the search finds nothing anyway.
+        // limit of 0 is kept, because nothing is found with it, with or without a filter.
         if filters { retrieval.limit = retrieval.limit == 0 ? 0 : nil }
         switch try subject(for: .copyMatching) {
         case .stored(let itemClass):

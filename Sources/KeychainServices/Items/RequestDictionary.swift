@@ -103,8 +103,8 @@ struct RequestDictionary {
         try checkAttributes()
     }
 
-    /// Reads the changes of an update, which may contain only attributes and data. Without a kind,
-    /// no attribute is refused because of the item's class.
+    /// Reads the changes of an update, which may contain only attributes and data. If `kind` is
+    /// `nil`, every name of four characters counts as an attribute that the class has.
     ///
     /// - Throws: `param` for a key that is not a string, an invalid value, or the app clip mark;
     ///   `noSuchAttribute` for a string key that is neither an attribute nor `kSecValueData`, and
@@ -147,8 +147,8 @@ struct RequestDictionary {
         protectionCode.flatMap { ProtectionClass(code: $0) }
     }
 
-    /// Whether the dictionary contains an attribute, apart from `kSecAttrSynchronizable` with the
-    /// value "any".
+    /// Whether the dictionary contains an attribute. `kSecAttrSynchronizable` with the value "any"
+    /// and `nleg`, which selects a keychain, don't count.
     var namesAttribute: Bool { hasAttribute }
 
     /// Whether the item is marked as synchronizable but has a property that excludes
@@ -187,7 +187,9 @@ struct RequestDictionary {
     }
 
     private mutating func resolveClass() throws(KeychainFailure) {
-        if isClassRefused { throw .param("The class is not text, or its key is unknown.") }
+        if isClassRefused {
+            throw .param("kSecClass is not text, or an unknown key begins with “c”.")
+        }
         if let classCode {
             guard let named = ItemKind(name: classCode) else {
                 throw KeychainFailure(.noSuchClass, "The class is unknown.")
@@ -212,7 +214,8 @@ struct RequestDictionary {
     }
 
     private func checkAttributes() throws(KeychainFailure) {
-        // With an item list, each object takes the attributes of its own class.
+        // An item list can contain keys and certificates. Each object takes only the attributes of
+        // its own class, so every attribute that one of these classes has is accepted here.
         guard let kind = kind ?? (hasItemList ? .identity : nil) else { return }
         if let foreign = foreignAttributes.first { throw Self.noSuchAttribute(foreign) }
         for attribute in attributes.keys where !kind.has(attribute) {
@@ -232,7 +235,8 @@ struct RequestDictionary {
         }
         if attribute == .issuer {
             guard case .data(let issuer) = value else { return refuse("The issuer is not data.") }
-            // Items contain only the content of the name. Callers may also pass the whole name.
+            // Items contain only the content of the name's DER encoding, in normalized form.
+            // Callers may also pass the whole encoding.
             attributes[attribute] = .data(
                 CertificateName(der: issuer)?.normalizedContent ?? issuer)
             return

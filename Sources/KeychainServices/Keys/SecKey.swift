@@ -17,7 +17,8 @@ package import KeychainCore
 ///
 /// Create one with ``SecKeyCreateRandomKey(_:_:)`` or ``SecKeyCreateWithData(_:_:_:)``, or find one
 /// in the keychain with `kSecReturnRef`. A key may be used from many threads at once. This class
-/// corresponds to `SecKeyRef`; equality is by content.
+/// corresponds to `SecKeyRef`. Two keys are equal if both are private or both are public, and their
+/// public keys are equal.
 public final class SecKey: NSObject, Sendable {
     /// The key's numbers (for RSA, the modulus and the exponents), or the hardware key that holds
     /// them.
@@ -62,8 +63,8 @@ public final class SecKey: NSObject, Sendable {
 
     package var shape: KeyShape { publicKey.shape }
 
-    /// The SHA-1 of the public key's external representation, 20 bytes. It is the same for both
-    /// halves.
+    /// The SHA-1 of the public key's external representation, 20 bytes. It is the same for the
+    /// private and the public key of a pair.
     package var publicKeyHash: Data { publicKey.sha1 }
 
     /// The external representation, or `nil` for a hardware key.
@@ -93,7 +94,7 @@ public final class SecKey: NSObject, Sendable {
         return hasher.finalize()
     }
 
-    /// Class, type and size.
+    /// The class, the type with the size, and whether the key is in hardware.
     public override var description: String {
         let name =
             switch shape {
@@ -120,7 +121,7 @@ public func SecKeyGetTypeID() -> CFTypeID {
 
 extension SecKey {
     /// The attributes of an item with this key: those derived from its numbers, those given for it,
-    /// and those of a hardware key. The later ones take precedence.
+    /// and those of a hardware key. If these differ, the last of them apply.
     package var itemAttributes: Attributes {
         numberAttributes.merging(givenAttributes) { _, given in given }
             .merging(secureEnclaveKey?.attributes ?? [:]) { _, fixed in fixed }
@@ -140,12 +141,12 @@ extension SecKey {
     ///
     /// - Parameters:
     ///   - item: The item, with its data.
-    ///   - keychain: The keychain that contains the item. It performs the operations of a hardware
-    ///     key.
+    ///   - keychain: The keychain that contains the item. If the key is in hardware, this keychain
+    ///     performs the key's operations.
     /// - Throws: `param` if there is no data, if the data is not a key of the item's type and
-    ///   class, or if the type is unknown, like those of symmetric keys; `unimplemented` for the
-    ///   class of symmetric keys and for types that are known but not implemented; `decode` if the
-    ///   item is a hardware key and its data is not a blob.
+    ///   class, or if the type is unknown (the types of symmetric keys are); `unimplemented` for
+    ///   the class of symmetric keys and for types that are known but not implemented; `decode` if
+    ///   the item is a hardware key and its data is not a blob.
     package convenience init(
         _ item: ItemSnapshot, in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) {
@@ -177,12 +178,12 @@ extension KeyKind {
 /// Returns a key's attributes.
 ///
 /// - Parameter key: The key.
-/// - Returns: A dictionary of `kSecAttr…` keys. Class and type are the strings of the
-///   `kSecAttrKeyClass…` and `kSecAttrKeyType…` constants, sizes are numbers, permitted uses are
-///   booleans, and `kSecAttrApplicationLabel` is the SHA-1 of the public key unless the caller set
-///   another value. The dictionary includes the attributes with which the key was created or
-///   stored, for a hardware key `kSecAttrAccessControl`, and for a public key its bytes as
-///   `kSecValueData`. Never `nil`.
+/// - Returns: A dictionary with `kSecClass` and `kSecAttr…` keys. Class and type are the strings of
+///   the `kSecAttrKeyClass…` and `kSecAttrKeyType…` constants, sizes are numbers, permitted uses
+///   are booleans, and `kSecAttrApplicationLabel` is the SHA-1 of the public key unless the caller
+///   set another value. The dictionary also contains the attributes with which the key was created
+///   or stored. That of a hardware key contains `kSecAttrAccessControl`, and that of a public key
+///   contains the key's bytes as `kSecValueData`. Never `nil`.
 ///
 /// It corresponds to Apple's function of the same name. Apple's dictionary also contains the bytes
 /// of a private key. Here, call ``SecKeyCopyExternalRepresentation(_:_:)`` to get them.

@@ -55,7 +55,8 @@ extension SecKeyAlgorithm {
     public static let rsaSignatureDigestPSSSHA1 = SecKeyAlgorithm(
         name: "algid:sign:RSA:digest-PSS:SHA1:SHA1:20")
 
-    /// RSA signature of a SHA-224 digest (28 bytes), with PSS padding and a salt of 28 bytes.
+    /// RSA signature of a SHA-224 digest (28 bytes), with PSS padding and a salt of 28 bytes. The
+    /// number 24 is part of Apple's name.
     public static let rsaSignatureDigestPSSSHA224 = SecKeyAlgorithm(
         name: "algid:sign:RSA:digest-PSS:SHA224:SHA224:24")
 
@@ -75,7 +76,8 @@ extension SecKeyAlgorithm {
     public static let rsaSignatureMessagePSSSHA1 = SecKeyAlgorithm(
         name: "algid:sign:RSA:message-PSS:SHA1:SHA1:20")
 
-    /// RSA signature of a message hashed with SHA-224, with PSS padding and a salt of 28 bytes.
+    /// RSA signature of a message hashed with SHA-224, with PSS padding and a salt of 28 bytes. The
+    /// number 24 is part of Apple's name.
     public static let rsaSignatureMessagePSSSHA224 = SecKeyAlgorithm(
         name: "algid:sign:RSA:message-PSS:SHA224:SHA224:24")
 

@@ -55,7 +55,7 @@ extension SecKeyAlgorithm {
         var table: [String: KeyAlgorithm] = [
             "algid:sign:RSA:raw": .signature(.rsaRaw),
             "algid:sign:RSA:digest-PKCS1v15": .signature(.rsaPKCS1v15(nil, .digest)),
-            // The oldest name, with the same meaning as "digest-RFC4754" below.
+            // An older name that means the same as "algid:sign:ECDSA:digest-RFC4754".
             "algid:sign:ECDSA:RFC4754": .signature(.ecdsa(nil, .digest, .rfc4754)),
             "algid:sign:ECDSA:digest-X962": .signature(.ecdsa(nil, .digest, .x962)),
             "algid:sign:ECDSA:digest-RFC4754": .signature(.ecdsa(nil, .digest, .rfc4754)),

@@ -17,16 +17,17 @@ internal import KeychainCore
 /// The private key is stored in the keychain if `kSecAttrIsPermanent` is true. The public key is
 /// stored only if `kSecAttrIsPermanent` is true in the dictionary `kSecPublicKeyAttrs`. When this
 /// function returns a key, the stored keys are durable. When it returns `nil`, the keychain is
-/// unchanged, with the following exceptions. Its state is unknown if the connection to a keychain
-/// service was lost (`errSecNotAvailable`), or if the change could not be synchronized to the disk
-/// (`errSecIO`, `errSecDiskFull`). A stored public key remains if the private key could not be
-/// stored and deleting the public key failed.
+/// unchanged, with the following exceptions. The keychain's state is unknown if the connection to a
+/// keychain service was lost (`errSecNotAvailable`), or if the change could not be synchronized to
+/// the disk (`errSecIO`, `errSecDiskFull`). A stored public key remains if the private key could
+/// not be stored and deleting the public key failed.
 ///
 /// With `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, the private key is generated in
-/// the keychain's hardware, a TPM 2.0, and never leaves it. It is stored unless
-/// `kSecAttrIsPermanent` is false. Its `kSecAttrAccessControl` determines how it can be used. If
-/// the access control lacks ``SecAccessControlCreateFlags/privateKeyUsage``, the key is created but
-/// can't be used. Without an access control, `kSecAttrAccessible` determines when it can be used.
+/// the keychain's hardware, a TPM 2.0, and leaves this TPM only encrypted. The private key is
+/// stored unless `kSecAttrIsPermanent` is false. Its `kSecAttrAccessControl` determines how it can
+/// be used. If the access control lacks ``SecAccessControlCreateFlags/privateKeyUsage``, the key is
+/// created but can't be used. Without an access control, `kSecAttrAccessible` determines when the
+/// key can be used.
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256 (the default), 384 or 521
@@ -102,8 +103,8 @@ public func SecKeyGeneratePair(
 ///     Other attributes are kept for ``SecKeyCopyAttributes(_:)`` and for storing the key later;
 ///     this function stores nothing.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
-///     unchanged. `errSecParam`: the data is not a key of the type and class, or one of these is
-///     missing or unknown. `errSecUnimplemented`: the key is symmetric, its type is not
+///     unchanged. `errSecParam`: the data is not a key of the type and class, or the type or the
+///     class is missing or unknown. `errSecUnimplemented`: the key is symmetric, its type is not
 ///     implemented, or `kSecAttrTokenID` is set.
 /// - Returns: The key.
 ///
@@ -137,7 +138,8 @@ extension KeyParameters {
                 + "Secure Enclave. Omit kSecAttrTokenID to get a software key.")
     }
 
-    /// The parameters of the item to store, without the class and those that request results.
+    /// The parameters of the item to store, without the class and the parameters that request
+    /// results.
     fileprivate var forItem: KeyParameters {
         var item = self
         for name in [
@@ -199,7 +201,7 @@ private struct NewKeyPair {
             .publicKey(pair.publicKey), attributes: publicParameters.givenAttributes)
     }
 
-    /// Generates a key in the keychain's hardware. It is not stored yet.
+    /// Generates a key in the keychain's hardware, without storing the key.
     private static func keyInHardware(
         _ parameters: KeyParameters
     ) throws(KeychainFailure) -> SecKey {

@@ -75,9 +75,9 @@ public func SecKeyRawVerify(
 ///   - key: A public key.
 ///   - padding: None, ``SecPadding/PKCS1`` or ``SecPadding/OAEP``.
 ///   - plainText: The message.
-///   - plainTextLen: The size of the message in bytes. The message must be shorter than the block:
-///     by at least 11 bytes with ``SecPadding/PKCS1``, by at least 42 bytes with
-///     ``SecPadding/OAEP``.
+///   - plainTextLen: The size of the message in bytes. Without padding, the message must be smaller
+///     than the modulus, as a number. With ``SecPadding/PKCS1`` it must be at least 11 bytes
+///     shorter than the block, with ``SecPadding/OAEP`` at least 42 bytes.
 ///   - cipherText: Receives the block.
 ///   - cipherTextLen: The size of the buffer in bytes. Receives the size of the block.
 /// - Returns: `errSecSuccess`, or `errSecParam` if the key is private or doesn't support the

@@ -186,7 +186,7 @@ extension KeyShape {
             case .rsaRaw, .rsaPKCS1: true
             case .rsaOAEP(let digest): blockByteCount >= 2 * digest.byteCount + 2
             case .rsaOAEPWithAESGCM(let digest):
-                // The AES key must fit.
+                // The AES key must fit into one block, beside the padding.
                 blockByteCount >= 2 * digest.byteCount + 2 + (sizeInBits >= 4096 ? 32 : 16)
             case .ecies: false
             }

@@ -1,6 +1,6 @@
 // SecureEnclavePrivateKey: a private key in the keychain's hardware, and the dictionary that
 // describes a new key.
-//   (1) It contains the private key only as the keychain's blob, which the hardware wrapped.
+//   (1) An instance contains the private key only in the keychain's blob, wrapped by the hardware.
 //   (2) Every operation is a request to the keychain that the key comes from, with the
 //       authentication options of the call that created or found the key.
 //   (3) Keys that the hardware doesn't support are rejected before the hardware is accessed. A
@@ -15,7 +15,7 @@ package import KeychainAuthentication
 package import KeychainCore
 
 package struct SecureEnclavePrivateKey: Sendable {
-    /// The blob with which the keychain uses the key.
+    /// The key's blob, which each operation with the key requires.
     package let blob: SecureEnclaveBlob
     package let publicKey: AsymmetricPublicKey
     private let keychain: AuthenticatingConnection
@@ -108,7 +108,7 @@ extension SecureEnclavePrivateKey {
 }
 
 extension KeychainFailure {
-    /// The failure of a request for the bytes of a hardware key.
+    /// The error for a request to export the bytes of a hardware key.
     static let keyStaysInHardware = KeychainFailure(
         .unimplemented, "A Secure Enclave key can't be exported.")
 }

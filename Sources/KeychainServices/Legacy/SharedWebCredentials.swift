@@ -47,9 +47,9 @@ private let notShared = "Not implemented: passwords are not shared with a browse
 /// Generates a password.
 ///
 /// - Returns: Four groups of three characters, separated by hyphens. There is at least one
-///   upper-case letter, one lower-case letter and one digit. Characters that look alike are not
-///   used. All such passwords are equally likely (69 bits of entropy). `nil` if the kernel returned
-///   no random bytes.
+///   upper-case letter, one lower-case letter and one digit. The letters I, O, l and o and the
+///   digits 0 and 1 are not used, because they look alike. All such passwords are equally likely
+///   (69 bits of entropy). `nil` if the kernel returned no random bytes.
 ///
 /// It corresponds to Apple's function of the same name.
 @discardableResult

@@ -174,7 +174,7 @@ public nonisolated(unsafe) let kSecPolicyAppleX509Basic: CFString = "1.2.840.113
 /// The policy for certificates that sign and encrypt email.
 @safe public nonisolated(unsafe) let kSecPolicyAppleSMIME: CFString = "1.2.840.113635.100.1.8"
 
-/// A policy's identifier among its properties. String.
+/// The identifier of the policy, one of the `kSecPolicyApple…` constants. String.
 @safe public nonisolated(unsafe) let kSecPolicyOid: CFString = "SecPolicyOid"
 
 /// The name that the certificate must contain: a host name or IP address for TLS, an email address

@@ -34,8 +34,9 @@ struct ChainPolicy: VerifierPolicy {
             // The policies check these two.
             .extendedKeyUsage, .subjectAlternativeName,
             // Certificate policies matter only if a caller or a certificate requires some. With
-            // this API, a caller can't. A certificate can, with the policy constraints extension,
-            // so that extension is not in this list.
+            // this API, a caller can't. A certificate can, with the policy constraints extension.
+            // That extension is not in this list, so a certificate in which it is critical is
+            // rejected.
             .certificatePolicies,
         ]
 
@@ -139,7 +140,7 @@ extension SecCertificate {
     }
 
     /// The failure if the certificate has a critical extension that is not checked here or can't be
-    /// read, or `nil` if it has none. Such a certificate can't be evaluated.
+    /// read, or `nil` if it has none. A certificate with such an extension can't be evaluated.
     func criticalExtensionFailure(_ handled: [ASN1ObjectIdentifier]) -> TrustFailure? {
         let isUnhandled = structure.extensions.contains {
             $0.isCritical && !(handled.contains($0.identifier) && $0.isReadable)
@@ -180,8 +181,8 @@ extension ChainPolicy {
                 reason: "\(certificate.nameForPeople) is signed with a broken hash function.",
                 isFatal: true)
         }
-        // Apple accepts 1024 bits for policies other than TLS, but X509 doesn't accept such keys at
-        // all.
+        // Apple accepts RSA keys of 1024 bits for policies other than TLS, but X509 doesn't accept
+        // keys of that size for any policy.
         for certificate in chain {
             if let bitCount = certificate.modulusBitCount, bitCount < 2048 {
                 return TrustFailure(

@@ -10,10 +10,10 @@ public import Foundation
 ///
 /// A chain of valid signatures must lead from the certificate to an anchor. All certificates in the
 /// chain must conform to RFC 5280 and be valid at the date that ``SecTrustSetVerifyDate(_:_:)`` has
-/// set, or now if none was set. No key or signature may be weak, and the certificate must satisfy
-/// the policies. A certificate authority between the certificate and the anchor must not have an
-/// extended key usage that excludes the policy's purpose. The system's anchors are those in its
-/// certificate bundle, such as `/etc/ssl/certs/ca-certificates.crt`.
+/// set, or now if none was set. No key may be weak, and no signature except the anchor's own. The
+/// certificate must satisfy the policies. A certificate authority between the certificate and the
+/// anchor must not have an extended key usage that excludes the policy's purpose. The system's
+/// anchors are those in its certificate bundle, such as `/etc/ssl/certs/ca-certificates.crt`.
 ///
 /// **Revocation is not checked**: no revocation list is fetched and no OCSP server is contacted.
 /// Missing certificates are not fetched, and timestamps of transparency logs are not required.

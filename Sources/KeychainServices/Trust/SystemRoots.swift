@@ -1,6 +1,6 @@
 // SystemRoots: the certificate authorities that the system trusts.
-//   (1) The file is read when an evaluation first needs it, and again after it has changed. If it
-//       can't be read, the next evaluation tries again.
+//   (1) The system's file of certificates is read when an evaluation first needs it, and again
+//       after the file has changed. If it can't be read, the next evaluation tries again.
 //   (2) PEM blocks that are malformed or don't contain a readable certificate are skipped.
 
 #if !canImport(Darwin)
@@ -11,7 +11,7 @@ internal import Synchronization
 
 /// A PEM file of trusted certificates.
 final class SystemRoots: Sendable {
-    /// The file of this system, in one of the locations that distributions use.
+    /// The certificates of this system. Each distribution has the file in one of these locations.
     static let shared = SystemRoots(paths: [
         "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine, Gentoo
         "/etc/pki/tls/certs/ca-bundle.crt",  // Fedora, RHEL

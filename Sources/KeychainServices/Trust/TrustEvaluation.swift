@@ -16,7 +16,8 @@ internal import X509
 
 /// The result of an evaluation.
 struct TrustOutcome: Sendable {
-    /// The chain, from the leaf towards an anchor as far as it was found. Never empty.
+    /// The certificates from the leaf towards an anchor, as far as the chain was found. Never
+    /// empty.
     let chain: [SecCertificate]
     /// The reason why the leaf is not trusted, or `nil` if it is trusted.
     let failure: TrustFailure?
@@ -65,7 +66,8 @@ struct TrustEvaluation: Sendable {
             ?? unanchored(anchors, budget, policy.verifyingCriticalExtensions)
     }
 
-    /// The result of X509's search, or `nil` if it found no chain.
+    /// The result of the search by the module X509, or `nil` if the search found no chain to an
+    /// anchor.
     private func verified(
         _ leaf: Certificate, _ anchors: SubjectIndex, _ budget: SearchBudget
     ) -> TrustOutcome? {
@@ -91,14 +93,16 @@ struct TrustEvaluation: Sendable {
         }
     }
 
-    /// The outcome if X509's search, which had the given budget, found no chain.
+    /// The outcome if the search by the module X509, which had the given budget, found no chain to
+    /// an anchor.
     private func unanchored(
         _ anchors: SubjectIndex, _ budget: SearchBudget,
         _ handledExtensions: [ASN1ObjectIdentifier]
     ) -> TrustOutcome {
         let ownBudget = SearchBudget(candidateCount: Self.candidateLimit)
         let chain = partialChain(anchors, ownBudget)
-        // X509 passes over an issuer with a critical extension that it doesn't know.
+        // The search by X509 passes over an issuer with a critical extension that the policy
+        // doesn't handle.
         for issuer in chain.dropFirst() {
             if let failure = issuer.criticalExtensionFailure(handledExtensions) {
                 return TrustOutcome(chain: chain, failure: failure)

@@ -23,10 +23,10 @@ package struct Circle: Hashable, Sendable {
     package let recovery: MachineDescription?
     package private(set) var head: LogHead
     package private(set) var roster: Roster
-    /// For each machine that was removed or suspended, the head of its log that the last removal or
-    /// suspension of the machine names. Later entries of a suspended machine count only if they
-    /// were written with knowledge of the suspension. Later entries of a removed machine never
-    /// count.
+    /// For each machine that was removed or suspended: a head of the machine's log, as given in the
+    /// machine's last removal or suspension. Entries of a suspended machine after this head count
+    /// only if they were written with knowledge of the suspension. Entries of a removed machine
+    /// after this head never count.
     package private(set) var closed: [MachineID: LogHead] = [:]
     /// For each machine, the highest index of its log that the membership log names.
     package private(set) var named: LogIndexes = [:]
@@ -104,7 +104,7 @@ package struct Circle: Hashable, Sendable {
             throw .notEntitled("\(name) isn't signed by a member")
         }
         if signer.scope == .all { return signer.description }
-        throw .notEntitled("\(name) is signed by a machine that has only some groups")
+        throw .notEntitled("\(name) is signed by a machine that has only some access groups")
     }
 
     private mutating func apply(
@@ -128,7 +128,7 @@ package struct Circle: Hashable, Sendable {
             change = .retire(closing.machine, closing.heads.indexes, signer: entry.signer)
         }
         guard roster.apply(change, at: entry.index) else {
-            throw .notEntitled("\(name) doesn't fit the current members")
+            throw .notEntitled("\(name) makes a change that the current membership doesn't allow")
         }
         named.merge(entry.change.heads.indexes) { max($0, $1) }
         switch entry.change {

@@ -84,7 +84,8 @@ package struct LogHead: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Greater indexes are rejected, so that no sum overflows. Real logs are far shorter.
+    /// The greatest index that is accepted, so that sums with indexes don't overflow. Real logs are
+    /// far shorter.
     static let indexLimit: UInt64 = 1 << 53
 
     package static let empty = LogHead(index: 0, digest: .zero)

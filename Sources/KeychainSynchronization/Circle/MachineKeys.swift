@@ -1,8 +1,8 @@
 // MachineKeys: the two key pairs of a machine. Documentation/Synchronization.md, "Machines".
 //   (1) A machine's identifier is a digest of its public keys, so verifying the identifier verifies
 //       the keys.
-//   (2) The private keys are in secret memory, except a signing key in hardware. The key objects of
-//       the crypto library are created anew for each use.
+//   (2) The private keys are in secret memory, except a signing key in hardware. A key object of
+//       the crypto library is created for each use and not kept.
 
 import Crypto
 import FoundationEssentials

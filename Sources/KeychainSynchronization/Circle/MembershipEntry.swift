@@ -90,7 +90,8 @@ package struct MembershipEntry: Hashable, Sendable {
     package let index: UInt64
     package let previous: Digest
     package let signer: MachineID
-    /// Milliseconds since 1970-01-01 00:00:00 UTC, by the signer's clock. Nothing depends on it.
+    /// Milliseconds since 1970-01-01 00:00:00 UTC, by the signer's clock. No decision depends on
+    /// this time.
     package let created: Int64
     package let change: Change
     package let signature: [UInt8]
@@ -124,7 +125,8 @@ package struct MembershipEntry: Hashable, Sendable {
 
     private static let magic = Array("KCSM".utf8)
     private static let version: UInt8 = 1
-    /// A name has at most 255 bytes, and sealing adds a few.
+    /// The maximum size of a sealed name, in bytes. The limit is generous: a name has at most 255
+    /// bytes, to which sealing adds a nonce and a tag.
     static let sealedNameLimit = 512
 
     package var bytes: [UInt8] { signedBytes + signature }

@@ -2,7 +2,7 @@
 // Documentation/Synchronization.md, "Items".
 //   (1) Of two versions, all machines prefer the same one, in whatever order the two arrive: the
 //       one with the later modification date. If the dates are equal, a deletion is preferred. If
-//       both or neither are deletions, the one with the smaller digest is. Apple's
+//       both or neither are deletions, the version with the smaller digest is preferred. Apple's
 //       `SecItemDataSource` has the same rule, but doesn't prefer deletions, and compares SHA-1
 //       digests.
 //   (2) Only items that travel between machines have versions. `ReasonToStay` lists why an item
@@ -44,7 +44,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         case notValid
     }
 
-    /// The maximum size of an item that travels, in bytes. An entry has to have room for it.
+    /// The maximum size of an item that travels, in bytes. One log entry must have room for it.
     package static let byteLimit = 640 << 10
 
     /// Checks the item alone, not whether its access group is shared with this machine.

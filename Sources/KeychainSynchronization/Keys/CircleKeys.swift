@@ -9,13 +9,13 @@ import KeychainCrypto
 
 /// The key that every member is given, and that stays the same for as long as the circle exists.
 /// One key derived from it seals the machines' names, and another one computes the labels of access
-/// groups. The founding entry contains its ``check``, so the circle's identifier depends on the
-/// key, and a circle has only one.
+/// groups. The circle's founding entry contains this key's ``check``. So the circle's identifier
+/// depends on this key, and a circle has only one such key.
 package struct CircleKey: Sendable {
     package static let byteCount = 32
     private static let nameByteLimit = 255
 
-    /// What ``isName(_:)`` requires, for users.
+    /// What ``isName(_:)`` requires, as a text for users.
     package static let nameRule =
         "A machine's name has 1 to \(nameByteLimit) bytes and no control characters."
 

@@ -1,9 +1,10 @@
 // LogCursor: the verified part of a machine's log. Documentation/Synchronization.md, "Logs".
-//   (1) Each entry has to continue the hash chain, except the first one after deleted entries that
-//       were skipped. That one or a later one has to confirm that the skipped entries aren't
-//       needed; until then the log is incomplete.
-//   (2) A rejected entry changes nothing. An entry with the next index that doesn't continue the
-//       chain is rejected as a fork, which the caller reports.
+//   (1) Each entry has to continue the hash chain, except the first entry after deleted entries
+//       that were skipped. That first entry or a later one has to confirm that the skipped entries
+//       aren't needed; until then the log is incomplete.
+//   (2) A rejected entry changes nothing. An entry is rejected as a fork, which the caller reports,
+//       if it has the next index but doesn't continue the chain, if it differs from the accepted
+//       entry with the same index, or if it refers to a different membership log.
 
 package struct LogCursor: Hashable, Sendable {
     package let writer: MachineID
@@ -55,7 +56,8 @@ package struct LogCursor: Hashable, Sendable {
         }
         guard entry.index > head.index else {
             let isOther = entry.index == head.index && entry.digest != head.digest
-            // The digest of a skipped entry isn't known.
+            // A digest of zeros stands for a skipped entry, whose digest isn't known. An entry with
+            // its index then counts as repeated.
             throw isOther && head.digest != .zero ? .fork(name) : .repeated(name)
         }
         guard entry.index == head.index + 1 else { throw .gap(name) }

@@ -1,5 +1,5 @@
-// SignedHead: the head of a machine's log, signed at intervals, so that its age reveals a server
-// that withholds entries. Documentation/Synchronization.md, "Heads".
+// SignedHead: the head of a machine's log, signed at intervals, so that the age of the latest
+// signed head reveals a server that withholds entries. Documentation/Synchronization.md, "Heads".
 
 package import KeychainCore
 

@@ -3,8 +3,8 @@
 // Documentation/Synchronization.md, "Messages".
 //   (1) No message holds a secret key or the unsealed value of an item: entries are sealed, signed
 //       and verified in the process that has the keychain open. Recovery codes and join tokens are
-//       passed beside the message, as the secret of the request or answer. What a relay sends is
-//       trusted no more than data from the server.
+//       not part of a message: they are passed beside it, as the secret of the request or answer.
+//       What a relay sends is trusted no more than data from the server.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -20,8 +20,8 @@ package enum SynchronizationMessage: Hashable, Sendable {
     /// Asks for the description of this machine, and makes its keys if there are none. The answer
     /// is ``MachineDescription``.
     case describe
-    /// Joins a circle. `membership` is its whole membership log, which includes this machine. The
-    /// answer is ``CircleStatus``.
+    /// Joins a circle. `membership` is the circle's whole membership log, which includes this
+    /// machine. The answer is ``CircleStatus``.
     case join(membership: [Data])
     /// Signs this machine's addition to a circle, by means of the circle's recovery code, which is
     /// the request's secret. The answer is the next entry of the membership log.
@@ -30,8 +30,8 @@ package enum SynchronizationMessage: Hashable, Sendable {
     /// following exchanges read the keys granted to the recovery code, which is the request's
     /// secret. The answer is ``CircleStatus``.
     case recover(membership: [Data])
-    /// Signs the addition of a machine. If `groups` is `nil`, the machine sees all groups. The
-    /// answer is ``CircleStatus``.
+    /// Signs the addition of a machine. If `groups` is `nil`, the added machine sees all groups.
+    /// The answer is ``CircleStatus``.
     case add(machine: Data, name: String, groups: [String]?)
     /// Signs the removal of another machine or of this one. The answer is ``CircleStatus``.
     case remove(Bytes16)
@@ -46,7 +46,7 @@ package enum SynchronizationMessage: Hashable, Sendable {
     case membershipHead
 }
 
-/// What the relay read from the server, and what it wrote to it. Everything in it may be wrong.
+/// What the relay read from the server and wrote to the server. Everything in it may be wrong.
 package struct Delivery: Hashable, Sendable {
     /// The entries of the membership log, from the demanded index on.
     package var membership: [Data] = []
@@ -65,7 +65,7 @@ package struct Delivery: Hashable, Sendable {
     /// Requests with join tokens.
     package var tokenRequests: [Data] = []
     /// The index of the entry that was to be stored in this machine's log, if the server has stored
-    /// it. 0: it has not, or there was none.
+    /// that entry. 0 if the server has not stored it, or if no entry was to be stored.
     package var storedIndex: UInt64 = 0
     /// The number of milliseconds without a sign of life after which a machine is suspended. 0 if
     /// no machine is to be suspended, or if `heads` lacks some of the signed heads on the server.
@@ -105,8 +105,8 @@ package struct Demand: Hashable, Sendable {
     }
 
     package var state: State
-    /// The circle's identifier. Empty if the state is `none`, `locked` or `removed`; the other
-    /// fields have no meaning then.
+    /// The circle's identifier. If the state is `none`, `locked` or `removed`, it is empty and the
+    /// fields below have no meaning.
     package var circle = Data()
     package var machine = Bytes16(high: 0, low: 0)
     /// The next entry of the membership log to read.
@@ -155,8 +155,8 @@ package struct CircleStatus: Hashable, Sendable {
         /// Whether the machine was suspended because it was away, and has not yet appended an entry
         /// that shows that it knows of the suspension. Always `false` for this machine.
         package var isSuspended: Bool
-        /// The number of entries of its log that are known to exist and that the server has not
-        /// shown.
+        /// The number of entries of the machine's log that are known to exist and that the server
+        /// has not shown.
         package var withheldCount: UInt64
 
         package init(

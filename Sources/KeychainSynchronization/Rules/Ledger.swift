@@ -61,7 +61,7 @@ package struct Ledger: Hashable, Sendable {
         /// Whether this machine has yet to append the current version.
         package internal(set) var isPending = false
 
-        /// The version in the last entry of a log that contains the item.
+        /// The version in the last of those entries of `writer`'s log that contain the item.
         func stamp(in writer: MachineID) -> VersionStamp? {
             if places[writer] != nil { return stamp }
             return earlier.first { $0.value[writer] != nil }?.key
@@ -119,7 +119,7 @@ package struct Ledger: Hashable, Sendable {
     /// Items in void entries of this machine's own log.
     var voidOwn: Set<Bytes16> = []
     /// By item, the last entry in this machine's log that contains an outdated copy of it: an older
-    /// version, or the same one that a later entry repeats.
+    /// version, or the same version as a later entry of this log.
     var outdated: [Bytes16: UInt64] = [:]
 
     /// How far this machine has read each log without a gap, or with gaps after which it has
@@ -354,15 +354,15 @@ package struct Ledger: Hashable, Sendable {
         return deleted
     }
 
-    /// Whether a machine is a member, and has appended an entry that knows of its last suspension.
-    /// For this machine, it suffices to be a member.
+    /// Whether a machine is a member and, if it was suspended, has appended an entry since it read
+    /// of its last suspension. For this machine, it suffices to be a member.
     package func isPresent(_ machine: MachineID) -> Bool {
         roster.isPresent(
             machine, knowing: machine == me ? .max : logs[machine]?.known ?? 0)
     }
 
     /// Marks for appending what other machines are expected to append, and items in doubt whose
-    /// deletion this machine can't have missed. A machine that leaves the circle needs this.
+    /// deletion this machine can't have missed. To be called before this machine leaves the circle.
     package mutating func appendUndecided() {
         let undecided =
             mayHaveMissedDeletions

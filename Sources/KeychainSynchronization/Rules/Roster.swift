@@ -1,12 +1,13 @@
 // Roster: the machines of a circle, and which entries of their logs count, according to the
 // membership log. Documentation/Synchronization.md, "Membership log".
 //   (1) Which entries count depends only on the membership log, and on how far the writer of an
-//       entry knew it, not on the order in which entries arrive. So all machines decide alike.
+//       entry knew the membership log, not on the order in which entries arrive. So all machines
+//       decide alike.
 //   (2) `Circle` verifies signatures, and this type doesn't.
 
 import KeychainCore
 
-/// How far several logs go, by the index of their last entries.
+/// For several logs, the index of the last entry that a change takes into account.
 package typealias LogIndexes = [MachineID: UInt64]
 
 package struct Roster: Hashable, Sendable {
@@ -16,13 +17,14 @@ package struct Roster: Hashable, Sendable {
         /// Removes a machine. In every log, only these entries still count: those up to the given
         /// index, and those that were written with knowledge of this change.
         case remove(MachineID, LogIndexes)
-        /// Suspends a machine that was away too long. The same rule applies, to its log alone.
-        /// Entries that the machine appends with knowledge of this change count again.
+        /// Suspends a machine that was away too long. The rule for `remove` applies, but only to
+        /// the log of this machine. Entries that the machine appends with knowledge of this change
+        /// count again.
         case suspend(MachineID, LogIndexes)
         /// Retires a machine's log up to the index given for it. The other logs, up to the indexes
-        /// given for them, contain what counts in it; the signer has copied into its own log what
-        /// no other log had. If the signer's entry at the index given for the signer's log becomes
-        /// void, the retired log counts again.
+        /// given for them, contain what counts in the retired log; the signer has copied into its
+        /// own log what no other log had. If the signer's entry at the index given for the signer's
+        /// log becomes void, the retirement lapses: the retired log counts again.
         case retire(MachineID, LogIndexes, signer: MachineID)
     }
 
@@ -40,30 +42,32 @@ package struct Roster: Hashable, Sendable {
         package fileprivate(set) var added: UInt64
         package fileprivate(set) var removed: UInt64?
         package fileprivate(set) var suspended: UInt64?
-        /// The index of the last entry of its log that counted when the machine was last removed or
-        /// suspended.
+        /// The index of the last entry of the machine's log that counted when the machine was last
+        /// removed or suspended.
         package fileprivate(set) var closed: UInt64 = 0
-        /// The retirements of its log that hold, in the order of the membership log.
+        /// The retirements of the machine's log that haven't lapsed, in the order of the membership
+        /// log.
         fileprivate(set) var retirements: [Retirement] = []
-        /// The last retirement of its log that doesn't hold any more.
+        /// The last retirement of the machine's log that has lapsed.
         fileprivate(set) var lapsed: Retirement?
 
-        /// The index up to which its log is retired.
+        /// The index up to which the machine's log is retired.
         package var retired: UInt64 { retirements.last?.end ?? 0 }
         /// The indexes up to which the other logs contain what counted in the retired entries.
         package var retiredInto: LogIndexes { retirements.last?.into ?? [:] }
     }
 
-    /// The entry at `index` of the membership log retired a log up to its entry at `end`. The other
-    /// logs, up to the entries at `into`, contain what counted in it. The log of `signer` contains
-    /// what only the retired one had.
+    /// The entry at `index` of the membership log retired a log up to the log's entry at `end`. The
+    /// other logs, up to the entries at `into`, contain what counted in the retired log. The log of
+    /// `signer` contains what only the retired log had.
     struct Retirement: Hashable, Sendable {
         let index: UInt64
         let end: UInt64
         let signer: MachineID
         let into: LogIndexes
 
-        /// The index of the signer's last entry at that time. The copies are in entries up to it.
+        /// The index of the signer's last entry at the time of the retirement. The signer's copies
+        /// are in entries up to this one.
         var copied: UInt64 { into[signer] ?? 0 }
     }
 
@@ -78,7 +82,7 @@ package struct Roster: Hashable, Sendable {
     /// The number of removals so far.
     package private(set) var epoch: UInt64 = 0
     private var closings: [Closing] = []
-    /// How many retirements don't hold any more.
+    /// The number of retirements that have lapsed so far.
     package private(set) var lapseCount = 0
 
     /// The epoch after the entry at an index of the membership log.
@@ -113,9 +117,9 @@ package struct Roster: Hashable, Sendable {
         return membership.added <= index && index < membership.removed ?? .max
     }
 
-    /// Whether a machine is a member and has appended an entry that knows of its last suspension.
-    /// `known` is the index of the last entry of the membership log that the machine knew at its
-    /// last entry.
+    /// Whether a machine is a member and, if it was suspended, has appended an entry since it read
+    /// of its last suspension. `known` is the index of the last entry of the membership log that
+    /// the machine knew at its last entry.
     package func isPresent(_ machine: MachineID, knowing known: UInt64) -> Bool {
         guard let membership = machines[machine], membership.removed == nil else { return false }
         return known >= membership.suspended ?? 0
@@ -129,7 +133,7 @@ package struct Roster: Hashable, Sendable {
         let retirement = machines[writer]?.retirements.first {
             index <= $0.end && known < $0.index
         }
-        // What was void when the log was retired isn't in other logs.
+        // Entries that were void when the log was retired were not copied to other logs.
         let isVoid = closings.contains { closing in
             closing.index > known && closing.index < retirement?.index ?? .max
                 && (closing.machine ?? writer) == writer
@@ -190,11 +194,12 @@ package struct Roster: Hashable, Sendable {
             guard copies == .void, let all = machines[machine]?.retirements,
                 let place = all.firstIndex(of: retirement)
             else { continue }
-            // The signers of later retirements have not copied what was retired already.
+            // Later retirements of the log lapse, too: their signers have not copied what was
+            // retired already.
             machines[machine]?.retirements.removeSubrange(place...)
             machines[machine]?.lapsed = all.last
             lapseCount += all.count - place
-            // Copies in the log that counts again may be void.
+            // The log counts again, so copies in it that were retired may now be void.
             for other in machines.keys.sorted() {
                 left += retirements(of: other) { $0.signer == machine }
             }

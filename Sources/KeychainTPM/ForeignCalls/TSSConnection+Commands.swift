@@ -31,7 +31,7 @@ extension TSSConnection {
     }
 
     /// Overwrites the library's receive buffer. The library decrypts a secret in this buffer, where
-    /// it remains until the next response. This call replaces it with half a kilobyte of
+    /// it remains until the next response. This call replaces the secret with half a kilobyte of
     /// properties.
     func overwriteAnswer() {
         _ = try? words(
@@ -165,8 +165,8 @@ extension TSSConnection {
 
     /// Frees the slot of a transient object or session.
     func flush(_ reference: Reference) {
-        // SAFETY: only numbers are passed. If this fails, the object is already gone, or the
-        // connection is.
+        // SAFETY: only numbers are passed. If this call fails, the object no longer exists or the
+        // connection has ended.
         _ = unsafe library.flush(context, reference)
     }
 

@@ -46,7 +46,7 @@ extension TSSConnection {
         return (try areas.0.get(), try areas.1.get())
     }
 
-    /// Loads an object into a slot.
+    /// Loads an object into the chip's memory, and returns the library's reference to the object.
     func load(
         _ object: WrappedObject, under parent: Reference, _ session: Reference
     ) throws(ResponseFailure) -> Reference {
@@ -102,7 +102,7 @@ extension TSSConnection {
         var reader = ByteReader(
             try unsafe bytes(
                 taking: signature, { unsafe library.encodeSignature($0, $1, $2, $3) }))
-        // The algorithm and the hash precede the two numbers.
+        // The algorithm and the hash precede r and s.
         guard reader.bytes(4) == ecdsa, let r = reader.sized()?.padded(to: 32),
             let s = reader.sized()?.padded(to: 32), reader.isAtEnd
         else { throw ResponseFailure(code: Self.wrongSize, command: .sign) }
@@ -151,13 +151,13 @@ extension TSSConnection {
 }
 
 extension SecretBytes {
-    /// The bytes, preceded by their size in two bytes. There must be fewer than 65536.
+    /// The bytes, preceded by their size in two bytes. The size must be below 65536.
     var sized: SecretBytes {
         SecretBytes(copying: UInt16(count).bytes).appending(self)
     }
 
-    /// The field at `offset`, which starts with its size in two bytes; `nil` if the bytes end
-    /// before it does.
+    /// The content of the field at `offset`, which starts with the content's size in two bytes;
+    /// `nil` if the bytes end before the field does.
     func sizedField(at offset: Int) -> SecretBytes? {
         guard offset + 2 <= count else { return nil }
         let size = slice(offset..<offset + 2).plainBytes

@@ -19,14 +19,14 @@ final class TSSConnection: @unchecked Sendable {
     private let way: OpaquePointer
     private let process = getpid()
 
-    /// Opens a connection. Most TCTIs send nothing yet.
+    /// Opens a connection. With most TCTIs, this sends nothing to the chip.
     init(_ library: TSSLibrary, configuration: String) throws(ResponseFailure) {
         self.library = library
         var way: OpaquePointer?
-        // SAFETY: both calls set the pointer that they are given, or fail. `initialize` checks the
-        // ABI version only if that argument isn't `nil`.
-        // The library opens the device or a socket, and keeps it open. Its file descriptor must not
-        // have the number of a standard stream that is closed.
+        // SAFETY: `openWay` and `initialize` set the pointer that they are given, or fail. The
+        // third argument of `initialize` may be `nil`: the ABI version isn't checked then.
+        // The library opens a device or a socket, and keeps it open. The file descriptor must not
+        // get the number of a standard stream that is closed.
         let opened = StandardStreams.withoutFreeNumbers {
             unsafe library.openWay(configuration, &way)
         }
@@ -45,7 +45,7 @@ final class TSSConnection: @unchecked Sendable {
 
     deinit {
         guard isOfThisProcess else { return }
-        // SAFETY: no other code has the two pointers. Each function frees its own.
+        // SAFETY: no other code has the two pointers. Each function frees the one that it is given.
         var context: OpaquePointer? = unsafe context
         unsafe library.finalize(&context)
         var way: OpaquePointer? = unsafe way

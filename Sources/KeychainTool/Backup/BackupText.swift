@@ -31,7 +31,10 @@ enum BackupText {
         var lines: [String] = []
         for (names, done, planned) in [
             (restoration.added, "added", "would be added"),
-            (restoration.updated, "replaced by the backup's", "would be replaced by the backup's"),
+            (
+                restoration.updated, "replaced by the backup's version",
+                "would be replaced by the backup's version"
+            ),
             (restoration.deleted, "deleted", "would be deleted"),
         ] where !names.isEmpty {
             lines.append("\(counted(names.count, "item")) \(isPlan ? planned : done).")

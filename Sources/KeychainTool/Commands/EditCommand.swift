@@ -73,7 +73,8 @@ extension KeychainSession {
     /// Replaces an item's secret, unless the item was changed or deleted since it was read.
     fileprivate func replaceSecret(of item: ItemSnapshot, with data: Data) throws {
         var attributes: Attributes = [:]
-        // Each change gets a unique modification date.
+        // Each change gives an item a different modification date, so the query below finds no item
+        // that another process has changed since.
         attributes[.modificationDate] = item.attributes[.modificationDate]
         do {
             _ = try authenticating { authorization throws(KeychainFailure) in

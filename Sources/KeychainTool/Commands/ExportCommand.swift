@@ -1,6 +1,7 @@
 // ExportCommand: writes secrets unencrypted, for other programs to read.
 //   (1) Unless --yes is given, the command says before writing that the secrets will be
-//       unencrypted, and asks for confirmation. After writing, it always says that they are.
+//       unencrypted, and asks for confirmation. After writing, it always says that the secrets
+//       were written unencrypted.
 //   (2) All items are opened before the first byte is written: if an item is damaged, can't be
 //       opened, or can't be represented in the format, no file is created.
 
@@ -75,7 +76,8 @@ struct ExportCommand: ParsableCommand {
         ProcessProtection.beginHoldingSecrets()
         let found = try session.find(queries)
         guard !found.isEmpty else { throw KeychainFailure.itemNotFound }
-        // An incomplete file could replace a complete one.
+        // Without the damaged items, the file would be incomplete, and could replace a complete
+        // one.
         guard !session.hasSkippedDamage(queries) else {
             throw ControlFailure(
                 .damaged,

@@ -92,7 +92,8 @@ extension ItemSnapshot {
         [itemClass.firstKey, itemClass.secondKey].map(plainText).filter { !$0.isEmpty }
     }
 
-    /// The word that names a generic password, or `nil` if no word does.
+    /// The argument `SERVICE` or `SERVICE/ACCOUNT` that names a generic password, or `nil` if no
+    /// such argument can.
     var word: String? {
         guard itemClass == .genericPassword else { return nil }
         return ItemName.text(service: plainText(of: .service), account: plainText(of: .account))
@@ -111,7 +112,7 @@ struct ItemNames {
     init(_ items: [ItemSnapshot], group: String?) {
         self.group = group
         for item in items {
-            // A service alone matches all of its accounts.
+            // A service or server without an account matches the items of all its accounts.
             counts[Self.key(item), default: 0] += 1
             if !item.plainText(of: .account).isEmpty {
                 counts[Self.key(item, withAccount: false), default: 0] += 1
@@ -133,7 +134,7 @@ struct ItemNames {
         return name + (group.map { " --group \(shellQuoted($0))" } ?? "")
     }
 
-    /// The word or the options that name an item in the group, or `nil` if none do.
+    /// The word or the options that name this item and no other in the group, or `nil` if none do.
     private func name(of item: ItemSnapshot) -> String? {
         guard counts[Self.key(item)] == 1 else { return nil }
         switch item.itemClass {
@@ -212,7 +213,7 @@ struct NameTree {
             parts.append(pending + part)
             pending = ""
         }
-        // If there were only empty strings, there was one more of them than there are slashes.
+        // If `split` returned only empty strings, it returned one more than there are slashes.
         if parts.isEmpty { pending = String(pending.dropLast()) }
         if !pending.isEmpty { parts.append(pending) }
         return parts

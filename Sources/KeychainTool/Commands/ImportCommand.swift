@@ -1,8 +1,9 @@
 // ImportCommand: imports the secrets in another program's file or store.
 //   (1) The whole source is read, checked and compared with the keychain before the first write.
-//   (2) An item that has the same secret already is left unchanged: a second run changes nothing.
-//   (3) The comment of each new item says where it came from, unless the source has a comment for
-//       it. The source stays unchanged.
+//   (2) If an item in the keychain already has the secret that the source has for it, the item
+//       stays unchanged. A second run therefore changes nothing.
+//   (3) The comment of each new item says where the item came from, unless the source has a comment
+//       for that item. The source stays unchanged.
 
 import ArgumentParser
 import FoundationEssentials
@@ -32,7 +33,7 @@ struct ImportCommand: ParsableCommand {
     @Argument(help: "The kind of source.")
     var source: ImportSource
 
-    @Argument(help: "The file, or with pass the folder.")
+    @Argument(help: "The path of the file or, with pass, of the folder.")
     var path: String?
 
     @Option(
@@ -61,7 +62,8 @@ struct ImportCommand: ParsableCommand {
 
     func validate() throws {
         guard (source == .env) == (service != nil), service != "" else {
-            throw ValidationError("--service is for env, which requires it.")
+            throw ValidationError(
+                "--service is required with env, and can't be used with other sources.")
         }
         guard (source == .secretService) == (path == nil) else {
             throw ValidationError(
@@ -74,7 +76,7 @@ struct ImportCommand: ParsableCommand {
                     + "newer can't be used.")
         }
         guard passwordFd == nil || source == .gnomeKeyring else {
-            throw ValidationError("--password-fd is for gnome-keyring.")
+            throw ValidationError("--password-fd can only be used with gnome-keyring.")
         }
         try InputOption.requireDistinct([
             InputOption("--passcode-fd", passcode.passcodeFd),
@@ -191,7 +193,7 @@ struct ImportCommand: ParsableCommand {
                 throw ControlFailure(
                     .exists,
                     "\(item.name) has another secret in the keychain, and \(printable(origin)) "
-                        + "doesn't record when it was changed. \(ImportSource.consequence)")
+                        + "doesn't record when its secret was changed. \(ImportSource.consequence)")
             }
             return modified > existing.modificationSeconds ? .replace : .skip
         case .fail:

@@ -236,7 +236,7 @@ extension RegistryEntry {
     static func remove(_ subject: Subject, _ advice: String) throws {
         let folder = try RegistryFolder.ofUser()
         // Reads the entries first, so that a registry that isn't trustworthy is reported as such.
-        // `folder.remove` would report it as a missing permission.
+        // `folder.remove` would report such a registry as a missing permission.
         _ = try entries(of: folder)
         guard try folder.remove(subject) > 0 else {
             throw ControlFailure(

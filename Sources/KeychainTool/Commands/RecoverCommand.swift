@@ -21,7 +21,7 @@ struct RecoverCommand: ParsableCommand {
             earlier pages. No other program may use the keychain during the recovery. If a \
             passcode is set, it is required, because without it locked items can't be \
             distinguished from damaged ones; a recovery code or a credential can be used instead. \
-            If a recovery is interrupted, the next one completes it or begins anew.
+            If a recovery is interrupted, the next one completes it or starts from the beginning.
             """)
 
     @Flag(help: "Writes a JSON object.")

@@ -6,7 +6,7 @@
 //       Deletion and change are two requests. PutItem, which replaces an item in one transaction,
 //       can't be used, because it needs the secret. If the process is killed between the two
 //       requests, the deleted item remains as an earlier version, unless the history is set to keep
-//       none.
+//       no versions.
 
 import ArgumentParser
 import KeychainCore
@@ -117,7 +117,8 @@ extension KeychainSession {
                 _ = try keychain.perform(
                     UpdateItems(query, changes, keepsVersions: true), as: caller)
             } catch {
-                // The engine checks the authorization before the name, so the change is permitted.
+                // The engine checks the authorization before the name, so `duplicateItem` means
+                // that the change is permitted.
                 guard error.status == .duplicateItem, replacing,
                     let occupant = try occupant(of: item, with: changes.attributes)
                 else { throw error }

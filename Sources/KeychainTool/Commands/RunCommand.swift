@@ -185,7 +185,7 @@ struct RunCommand: ParsableCommand {
         var concealed: [[UInt8]] = []
         for (item, secret) in secrets {
             var bytes = secret.plainBytes
-            // A program rarely prints the newlines at the end of a secret.
+            // Newlines at the end of a secret aren't searched for: a program rarely prints them.
             while bytes.last == UInt8(ascii: "\n") || bytes.last == UInt8(ascii: "\r") {
                 bytes.removeLast()
             }
@@ -244,9 +244,9 @@ struct RunCommand: ParsableCommand {
         return given
     }
 
-    /// Closes all descriptors above 2 at the start of the program, except those in `kept`. The
-    /// descriptors for the passcode and the application password are closed even if `kept` contains
-    /// them.
+    /// Marks all descriptors above 2, except those in `kept`, to be closed by the kernel when the
+    /// program is started. The descriptors for the passcode and the application password are marked
+    /// even if `kept` contains them.
     private func keep(_ kept: Set<Int32>) {
         let read = [passcode.passcodeFd, application.applicationPasswordFd].compactMap(\.self)
         for descriptor in Descriptor.openNumbers where descriptor > STDERR_FILENO {

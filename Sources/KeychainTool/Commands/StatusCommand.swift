@@ -214,7 +214,7 @@ struct StatusCommand: ParsableCommand {
                 (
                     "other-machine",
                     "bound to another machine, or the identity of this machine has changed. "
-                        + "`keychainctl bind --recovery-code` binds it to this machine"
+                        + "`keychainctl bind --recovery-code` binds the keychain to this machine"
                 )
             case .unreachable:
                 (

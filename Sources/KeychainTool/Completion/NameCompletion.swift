@@ -10,7 +10,8 @@ import ArgumentParser
 import KeychainCore
 
 enum NameCompletion {
-    /// Passed instead of a subcommand. The parser has no option that begins with three dashes.
+    /// Passed instead of a subcommand. No option of a command begins with three dashes, and the
+    /// parser itself accepts only `---completion`.
     private static let verb = "---names"
 
     static func isRequested(by arguments: [String]) -> Bool { arguments == [verb] }

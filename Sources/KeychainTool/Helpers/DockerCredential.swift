@@ -17,7 +17,7 @@ struct DockerCredential {
     static let noServer = "no credentials server URL"
     static let noUser = "no credentials username"
 
-    /// The reason why a request failed. Docker reads it from standard output.
+    /// The reason why a request failed. Docker reads the message from standard output.
     struct Refusal: Error {
         let message: String
     }

@@ -16,8 +16,8 @@ struct GitCredential {
     private let said: [String: String]
     private let capabilities: Set<String>
 
-    /// The attributes that are stored in addition to the password. The line of `authtype` comes
-    /// first; the others are in this order.
+    /// The attributes that are stored in addition to the password. In a stored secret, the line of
+    /// `authtype` follows the password; then come the other attributes, in the order of this array.
     private static let kept = ["password_expiry_utc", "oauth_refresh_token", "authtype"]
 
     /// The default ports of the protocols over which git usually sends passwords. Other programs
@@ -63,8 +63,9 @@ struct GitCredential {
         return key
     }
 
-    /// The matching items. git's `host` contains a port if the URL does. Without one, the default
-    /// port is meant, so items with other ports don't match.
+    /// The matching items. git's `host` contains a port if the URL does. If `host` contains no
+    /// port, the default port is meant: an item with another port doesn't match, but an item
+    /// without a port does.
     private func items(in session: KeychainSession) throws -> [ItemSnapshot] {
         guard let key else { return [] }
         let query = ItemQuery(itemClass: .internetPassword, attributes: key, isSynchronizable: nil)
@@ -159,7 +160,7 @@ struct GitCredential {
     }
 
     /// Performs `erase`: deletes the matching items. If the request contains a password or a
-    /// `credential`, only items with that secret are deleted.
+    /// `credential`, only items whose secret has it as the first line are deleted.
     func erase(in session: KeychainSession) throws {
         for item in try items(in: session) {
             let reference = ItemQuery(

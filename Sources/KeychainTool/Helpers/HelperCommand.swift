@@ -1,7 +1,7 @@
 // HelperCommand: answers programs that request credentials in their own protocols.
 //   (1) Each helper is this program, called as `keychainctl helper NAME`. All helpers except the
-//       one for AWS's tools also have a name in `names`: a link with that name calls the helper,
-//       and is all that the requesting program needs.
+//       one for AWS's tools also have a name in `names`. A link to this program with that name
+//       calls the helper, so the requesting program doesn't have to pass `helper NAME`.
 //   (2) The git and Docker helpers and `security -i` read requests from standard input; the other
 //       helpers take the request from their arguments, and a password to save from standard input.
 //       A helper prompts only at the terminal: for the passcode, an application password or, with
@@ -28,8 +28,8 @@ struct HelperCommand: ParsableCommand {
         "keyring": "keyring", "security": "security",
     ]
 
-    /// The arguments of this process. If it was called by a helper's name, `helper` and the
-    /// helper's subcommand precede them.
+    /// Returns the arguments of this process without the name of the program. If the program was
+    /// called by a name in `names`, `helper` and the helper's subcommand are put in front.
     static func arguments(_ arguments: [String]) -> [String] {
         guard let path = arguments.first, let slash = path.split(separator: "/").last,
             let helper = names[String(slash)]

@@ -14,8 +14,8 @@ enum AWSCredentialFile {
         var accessKeyID: String?
         var secretAccessKey: String?
         var sessionToken: String?
-        /// The expiration time, in RFC 3339, or `nil` if the credentials don't expire. The file of
-        /// AWS's tools doesn't contain it.
+        /// The expiration time, in RFC 3339, or `nil` if the credentials don't expire.
+        /// `~/.aws/credentials` contains no expiration time.
         var expiration: String?
 
         enum CodingKeys: String, CodingKey {
@@ -45,7 +45,7 @@ enum AWSCredentialFile {
                 profiles.append(Profile(name: String(name), line: index + 1))
                 continue
             }
-            // An indented line is a nested setting of an AWS service.
+            // An indented line is a nested setting of an AWS service, and is ignored.
             if isIndented { continue }
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !profiles.isEmpty else {

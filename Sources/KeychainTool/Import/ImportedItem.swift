@@ -100,8 +100,8 @@ struct ImportedItem {
 struct ImportProblem: Error, Equatable {
     let line: Int
     let text: String
-    /// An error of `RunManifest`, which is thrown instead of this problem. That error can contain
-    /// the text before the first `=` of a line.
+    /// If not `nil`, the error of `RunManifest` that is thrown instead of this problem. That error
+    /// can contain the text before the first `=` of a line.
     var failure: ControlFailure?
 }
 
@@ -156,7 +156,7 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
             do throws(ControlFailure) {
                 return try RunManifest(bytes, named: path, consequence: Self.consequence)
                     .variables.compactMap { name, value in
-                        // A reference to an item contains no secret.
+                        // A variable that refers to an item has no secret to import.
                         guard case .text(let secret) = value else { return nil }
                         return ImportedItem(
                             service: service, account: name, secret: secret, line: 0)

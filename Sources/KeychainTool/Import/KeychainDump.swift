@@ -30,7 +30,8 @@ enum KeychainDump {
             }
             guard !entries.isEmpty else {
                 guard line.isEmpty else {
-                    throw ImportProblem(line: index + 1, text: "The line is not “keychain: …”.")
+                    throw ImportProblem(
+                        line: index + 1, text: "The line doesn't begin with “keychain: ”.")
                 }
                 continue
             }
@@ -38,7 +39,8 @@ enum KeychainDump {
             if isData {
                 isData = false
                 guard line.isEmpty || value(line[...]) != nil else {
-                    throw ImportProblem(line: index + 1, text: "The line is not a value.")
+                    throw ImportProblem(
+                        line: index + 1, text: "The line after “data:” is not a value.")
                 }
                 entries[last].secret = value(line)
             } else if line == "data:" {

@@ -1,6 +1,6 @@
 // KeyringFile: parses a keyring of gnome-keyring, `~/.local/share/keyrings/*.keyring`. Its two
 // formats are described in gnome-keyring's docs/file-format.txt.
-//   (1) A keyring with a password is encrypted; one without is a text file.
+//   (1) A keyring with a password is encrypted. A keyring without a password is a text file.
 //   (2) A network password with a server is imported as an internet password, and any other item as
 //       a generic password. The service of a generic password is the item's attribute `service` or,
 //       without one, the item's name. The name is used because the other attributes of a program's
@@ -142,7 +142,8 @@ private struct KeyringReader {
     }
 
     /// Reads the header: the name, the times, the flags, the lock timeout, and the parameters of
-    /// the key derivation. Only these parameters, `salt` and `iterations`, are kept.
+    /// the key derivation. Only the parameters of the key derivation, `salt` and `iterations`, are
+    /// kept.
     mutating func header() -> Void? {
         guard text() != nil, reader.bytes(16 + 8) != nil, let iterations = number(),
             let salt = reader.bytes(8), reader.bytes(16) != nil

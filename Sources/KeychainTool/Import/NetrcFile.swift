@@ -4,7 +4,7 @@
 //       the escapes \", \\, \n, \r and \t, as in curl.
 //   (2) A macro extends from its name to the next blank line and is skipped. `default` is an error,
 //       because it names no machine.
-//   (3) A machine without a password contains no secret, and is skipped.
+//   (3) An entry of a machine without a password contains no secret, and is skipped.
 
 enum NetrcFile {
     private struct Login {
@@ -54,7 +54,7 @@ enum NetrcFile {
                     throw ImportProblem(
                         line: number, text: "“default” names no machine: remove it first.")
                 default:
-                    // The word may be part of a password, so it isn't repeated.
+                    // The word may be part of a password, so the message doesn't contain it.
                     throw ImportProblem(
                         line: number,
                         text: "A keyword is not machine, login, password, account or macdef.")

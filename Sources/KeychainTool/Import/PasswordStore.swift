@@ -110,8 +110,8 @@ struct PasswordStore {
         defer { reading.close() }
         guard code == 0 else { throw failure("can't be decrypted: \(errorText(code))") }
         let content = Files.content(of: reading, atMost: Self.largest)
-        // If the content is too large, gpg hasn't written all of it. With the pipe open, gpg would
-        // wait forever.
+        // If the content is too large, it isn't read to the end. Closing the pipe makes gpg fail;
+        // otherwise gpg would wait forever to write the rest.
         reading.close()
         let status = ProgramStart.exitStatus(of: process)
         guard let content else {

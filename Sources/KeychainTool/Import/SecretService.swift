@@ -1,10 +1,10 @@
-// SecretService: imports the items of the Secret Service on this user's bus: a program such as
-// gnome-keyring, KWallet or KeePassXC. Source: Secret Service API Draft 0.2.
-//   (1) The service is only read: no call changes an item there.
+// SecretService: imports the items of the Secret Service on this user's bus. A program such as
+// gnome-keyring, KWallet or KeePassXC provides this service. Source: Secret Service API Draft 0.2.
+//   (1) The service is only read: no call changes one of its items.
 //   (2) All collections are imported, or none: if one is locked or can't be read, the import fails
 //       before anything is written.
-//   (3) Secrets cross the user's bus unencrypted ("plain"). A program that can listen there could
-//       also request them.
+//   (3) Secrets cross the user's bus unencrypted (the algorithm "plain"). A program that can listen
+//       on the bus could also request the secrets itself.
 
 import FoundationEssentials
 import KeychainCore

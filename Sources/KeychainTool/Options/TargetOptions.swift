@@ -1,7 +1,7 @@
 // TargetOptions: the options and arguments of commands that change or copy one item: its name,
 // followed by one more word, such as its new name.
-//   (1) If options name the item, that word is the only one, and the parser assigns it to the item
-//       argument. This is corrected here.
+//   (1) If options name the item, the additional word is the only word, and the parser assigns it
+//       to the item argument. `TargetOptions` treats it as the additional word.
 
 import ArgumentParser
 import KeychainCore

@@ -20,7 +20,7 @@ struct WayInOptions: ParsableArguments {
             "Reads the recovery code from this file descriptor.", valueName: "number"))
     var recoveryCodeFd: Int32?
 
-    @Flag(help: "Uses the credential that systemd passed to this process instead of the passcode.")
+    @Flag(help: "Instead of the passcode, uses the credential that systemd passed to this process.")
     var credential = false
 
     /// Whether the way in is a recovery code or a credential rather than the passcode.

@@ -1,4 +1,4 @@
-// Distinction: shows several matching items by the options that select each of them.
+// Distinction: lists several matching items, each as the options that select only that item.
 
 import KeychainCore
 

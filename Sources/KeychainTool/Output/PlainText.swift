@@ -9,7 +9,8 @@ func hexadecimal(_ value: UInt32, digits: Int) -> String {
     return String(repeating: "0", count: max(0, digits - text.count)) + text
 }
 
-/// A text on one line, with escapes for all characters that a terminal interprets.
+/// A text on one line, with escapes for backslashes and for all characters that a terminal would
+/// act on or not show.
 package func printable(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { $0 == "\\" || $0.isUnsafeInLine }) else {
         return text
@@ -39,7 +40,7 @@ package func shellQuoted(_ text: String) -> String {
     }
     if !text.isEmpty, text.unicodeScalars.allSatisfy(plain) { return text }
     if text.unicodeScalars.contains(where: \.isUnsafeInLine) {
-        // bash, zsh and ksh support $'…'; fish and dash need another form.
+        // This form, $'…', works in bash, zsh and ksh, but not in fish and dash.
         var result = "$'"
         for scalar in text.unicodeScalars {
             switch scalar {

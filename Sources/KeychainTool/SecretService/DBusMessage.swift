@@ -136,7 +136,7 @@ struct DBusMessage {
     let kind: Kind
     /// The serial of the call that this message replies to, or 0 if it is not a reply.
     private(set) var answered: UInt32 = 0
-    /// The name of the error, if the message is one.
+    /// The name of the error, if the message reports an error; otherwise empty.
     private(set) var errorName = ""
     private(set) var body: [DBusValue] = []
 
@@ -290,8 +290,8 @@ private struct DBusReader {
         }
     }
 
-    /// Removes everything up to and including the closing bracket from a signature, and returns it
-    /// without the bracket.
+    /// Removes everything up to and including the closing bracket from a signature. Returns what
+    /// was before the bracket.
     private static func contents(
         _ signature: inout Substring, closedBy end: Character
     ) -> String? {

@@ -33,8 +33,8 @@ enum UserUnits {
         let words = start.dropFirst("ExecStart=".count).split(separator: " ")
         guard let program = words.first else { return nil }
         let path = program.drop { "-@:+!".contains($0) }
-        // systemd interprets quotation marks, escapes, specifiers and variables. A path that
-        // contains any of them, which is rare, is assumed to exist.
+        // systemd interprets quotation marks, escapes, specifiers and variables. A path with any of
+        // these, which is rare, is assumed to exist without a check.
         let isThere =
             path.contains { "\"'\\%$".contains($0) } || Files.status(of: String(path)) != nil
         return isThere ? service : nil

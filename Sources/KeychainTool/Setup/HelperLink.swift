@@ -1,4 +1,4 @@
-// HelperLink: the link with a helper's name through which another program finds this one.
+// HelperLink: a link to keychainctl, with the name under which another program looks for a helper.
 //   (1) If the name in the PATH already leads to this program, no link is created. Otherwise the
 //       link is created in ~/.local/bin. The Debian package installs no such links, because
 //       `keyring` is also the name of another package's program.

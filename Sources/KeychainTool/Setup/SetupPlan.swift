@@ -59,7 +59,7 @@ struct SetupPlan {
         if !undoes, !others.isEmpty {
             notes.append(
                 "git also gives each password to \(others.joined(separator: ", ")). Use `git "
-                    + "config --global --edit` to remove it.")
+                    + "config --global --edit` to stop that.")
         }
         try planLink("git-credential-keychain")
     }
@@ -101,7 +101,7 @@ struct SetupPlan {
     mutating func planAWS(_ name: String) throws(ControlFailure) {
         let file = try ConfigurationFile(
             variable("AWS_CONFIG_FILE") ?? home + "/.aws/config", isPrivate: true)
-        // The possible headings of the profile. A new profile gets the last one.
+        // The possible headings of the profile. A new profile gets the last of these headings.
         var headings = ["profile \"\(name)\"", "profile '\(name)'", "profile \(name)"]
         if name == "default" { headings.append(name) }
         let known = try? SectionedText(file.content ?? "")
@@ -119,7 +119,7 @@ struct SetupPlan {
         {
             notes.append(
                 "\(printable(keys)) has keys for [\(name)], which take precedence. `keychainctl "
-                    + "import aws` imports them; then remove them there.")
+                    + "import aws` imports the keys; then remove them from that file.")
         }
     }
 

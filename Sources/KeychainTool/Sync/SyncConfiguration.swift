@@ -158,8 +158,9 @@ struct SyncConfiguration: Sendable {
     /// Reads the password, without the newline at its end. The file is read for each
     /// authentication, so that the password can be changed while `sync run` runs.
     ///
-    /// This process doesn't declare that it holds a secret: it must stay identifiable to a service
-    /// that is restarted, and all programs of this user can read the file anyway.
+    /// This method doesn't call `ProcessProtection.beginHoldingSecrets()`: after a restart, the
+    /// keychain service must be able to identify this process again. All programs of this user can
+    /// read the file of the password anyway.
     private static func password(in path: String) throws -> String {
         guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
             let content = Files.content(of: file, atMost: passwordByteLimit),

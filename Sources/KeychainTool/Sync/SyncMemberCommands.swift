@@ -1,6 +1,7 @@
 // SyncMemberCommands: lists the machines of the circle, removes one, and leaves the circle.
 //   (1) A removed machine keeps the items that it has. It can't open what other machines write
-//       after they learn of the removal: they use keys that the removed machine doesn't get.
+//       after they learn of the removal: the other machines then write under keys that the removed
+//       machine doesn't get.
 
 #if Synchronization
 

@@ -83,8 +83,8 @@ struct SyncSession {
     /// Repeats the exchange with the server until the membership change that this machine has
     /// signed is in the membership log.
     ///
-    /// - Throws: ``ControlFailure`` if the server doesn't take the change. The keychain keeps the
-    ///   signed change, and later exchanges send it.
+    /// - Throws: ``ControlFailure`` if the change isn't in the membership log after 10 exchanges.
+    ///   The keychain keeps the signed change, and later exchanges send it.
     func settleChange() throws {
         for _ in 0..<Self.attemptCount {
             try settle()
@@ -116,7 +116,8 @@ struct SyncSession {
         try keychain.requireUnlocked()
         var demand = try settle()
         if demand.state != .current {
-            // A machine that returns from a suspension reads everything twice.
+            // A machine that was suspended reads everything a second time after it has appended its
+            // first entry since the suspension.
             demand = try settle()
         }
         switch demand.state {

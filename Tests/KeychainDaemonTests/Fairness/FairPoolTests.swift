@@ -44,7 +44,8 @@ import Testing
                 end.signal()
             }
         }
-        // These are completed while the first party's requests still block their threads.
+        // These requests of other parties are completed while the first party's requests still
+        // block their threads.
         for number in 0..<100 {
             pool.submit(for: number % 2 == 0 ? .user(2) : .user(3)) { _ in end.signal() }
         }

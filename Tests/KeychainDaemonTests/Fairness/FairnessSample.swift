@@ -104,7 +104,7 @@ struct Figures {
     private var times: [Duration] = []
     private(set) var failures: [String] = []
 
-    /// Makes at least one request and at most `count` requests, until `time` is over.
+    /// Makes requests until `count` requests were made or `time` is over, but at least one.
     init(
         count: Int = 200, within time: Duration = .milliseconds(1500),
         _ request: () throws -> Void

@@ -63,8 +63,9 @@ import Testing
         #expect(try subscriber.ask(3, HasPasscode()).kind == .answer)
     }
 
-    // The service tells the client that the connection is closed. So the client knows that a
-    // request sent meanwhile wasn't carried out, and repeats no change whose outcome is unknown.
+    // When the service closes a connection, it tells the client so. The client then knows that a
+    // change which it has sent in the meantime was not carried out, and can send the change again
+    // without making it twice.
     @Test func `a client reconnects to make a change after an idle connection was closed`() throws {
         let service = try Self.service()
         let client = service.client()
@@ -77,7 +78,7 @@ import Testing
     }
 
     @Test
-    func `a connection whose answers aren't read is closed when another connection has to wait`()
+    func `a connection that doesn't read an answer is closed, which ends the wait of requests`()
         throws
     {
         let service = try TestService {
@@ -94,7 +95,8 @@ import Testing
         try eventually("the request was answered") {
             service.log.all.contains { $0.contains("find") && $0.contains("status=0") }
         }
-        // A request of the same party waits until that connection is closed.
+        // Another request of the same user waits until the connection `hung`, which reads nothing
+        // more, is closed.
         let start = ContinuousClock.now
         #expect(try service.client().load("large", as: groups)?.utf8.count == value.utf8.count)
         #expect(start.duration(to: .now) > Self.limit / 4)

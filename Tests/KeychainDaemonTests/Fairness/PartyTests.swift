@@ -13,14 +13,14 @@ import Testing
     }
 
     @Test
-    func `processes of one program share limits, and in the machine's service those of one user`() {
+    func `processes of one program share limits; in the machine's service, those of one user do`() {
         let first = program("/usr/bin/a", pid: 1)
         #expect(first.party(.user) == program("/usr/bin/a", pid: 2).party(.user))
         #expect(first.party(.user) != program("/usr/bin/b", pid: 1).party(.user))
         #expect(first.party(.system) == program("/usr/bin/b", pid: 2).party(.system))
     }
 
-    @Test func `some connections are reserved for programs that have few`() {
+    @Test func `some connections are reserved for programs that have few connections`() {
         let table = ConnectionTable()
         var limits = DaemonConfiguration.Limits()
         limits.connectionsPerUser = 100
@@ -65,7 +65,7 @@ import Testing
         #expect(!held.change(from: 0, to: 1, of: .user(1)))
     }
 
-    @Test func `only the requests of a caller that doesn't read its answers have to wait`() {
+    @Test func `requests wait if their caller doesn't read its answers, while others don't wait`() {
         let budget = AnswerBudget(100)
         let called = Mutex(0)
         let hasRoom = { (party: Party) in
@@ -73,7 +73,7 @@ import Testing
         }
         budget.add(60, of: .user(1))
         #expect(hasRoom(.user(1)))
-        // Requests that are already being carried out may exceed the budget.
+        // The answers to requests that are already being carried out may exceed the budget.
         budget.add(60, of: .user(1))
         #expect(!hasRoom(.user(1)) && !hasRoom(.user(1)) && hasRoom(.user(2)))
         budget.remove(10, of: .user(1))

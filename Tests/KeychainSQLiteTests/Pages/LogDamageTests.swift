@@ -62,7 +62,7 @@ struct LogDamageTests {
         #expect(database.damage.damagedFrames.count > 1)
     }
 
-    @Test func `frames are verified again after a transaction that was rolled back`() throws {
+    @Test func `frames that replace those of a rolled-back transaction are verified`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let (first, second) = (try database.open(), try database.open())
@@ -77,7 +77,8 @@ struct LogDamageTests {
         try first.run(changes + "ROLLBACK")
         try second.run(changes + "COMMIT")
         let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
-        // The loop changes the last reserved byte of each page, which SQLite doesn't use.
+        // The loop changes the last reserved byte of the page in each frame. SQLite doesn't use
+        // this byte.
         for frame in 1...check.committedFrameCount {
             try database.flipByte(at: 31 + frame * Self.frameByteCount, suffix: "-wal")
         }

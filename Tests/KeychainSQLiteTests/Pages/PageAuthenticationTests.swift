@@ -146,7 +146,7 @@ struct PageAuthenticationTests {
     }
 
     @Test
-    func `SQLite without this VFS can read the database and a log whose page tags are erased`()
+    func `without this VFS, SQLite reads a database and its log, even without the log's page tags`()
         throws
     {
         let database = try PageDatabase()
@@ -267,7 +267,9 @@ struct PageAuthenticationTests {
         #expect(PageDamage.registry(forPath: path).damagedPages == [1])
     }
 
-    @Test func `with a known key, pages of version 1 count as damage`() throws {
+    @Test func `a page in the format of version 1 counts as damage if the file's key is known`()
+        throws
+    {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         try database.overwrite([8], at: 20)

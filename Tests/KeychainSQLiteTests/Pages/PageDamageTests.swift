@@ -40,7 +40,7 @@ struct PageDamageTests {
         let sound = try database.bytes()
         let pageByteCount = PageFormat.pageByteCount
         // PageAuthenticationTests changes every byte of a page. This test changes only the database
-        // header and some bytes of each page. Two of them are reserved bytes of the page.
+        // header and some bytes of each page, among them two reserved bytes.
         var offsets = Set(0..<PageFormat.pageByteCount / 32)
         for page in 0..<sound.count / pageByteCount {
             offsets.formUnion([(page + 1) * pageByteCount - 8, (page + 1) * pageByteCount - 1])

@@ -151,7 +151,9 @@ struct SalvageDamageTests {
         return (flips, faults)
     }
 
-    @Test func `a flipped byte in the database loses at most the item that contains it`() throws {
+    @Test func `a changed byte in the database loses at most one row, the one it belongs to`()
+        throws
+    {
         var random = SeededGenerator(seed: 31)
         let database = try FixtureDatabase()
         let rows = try Self.fill(database, &random)
@@ -163,7 +165,7 @@ struct SalvageDamageTests {
         #expect(result.faults == [])
     }
 
-    @Test func `a flipped byte in the log loses at most the item that contains it`() throws {
+    @Test func `a changed byte in the log loses at most one row, the one it belongs to`() throws {
         var random = SeededGenerator(seed: 32)
         let database = try FixtureDatabase()
         var rows = try Self.fill(database, &random)

@@ -32,10 +32,10 @@ struct SalvageDestructionTests {
         for row in rows {
             let place = try #require(firstOffset(of: row.uuid + [row.protection], in: intact))
             let page = place / 4096 * 4096
-            // The record header ends at `place`. Its first eight bytes are its own size and the
-            // types of the columns up to k3. Then come two bytes for the type of meta, two bytes
-            // for the type of terms, and one to three bytes for the type of the secret. The byte
-            // before the header is the rowid.
+            // The row's record header ends at `place`, where the row's UUID begins. The header's
+            // first eight bytes are its size and the types of the columns up to k3. Then come two
+            // bytes for the type of meta, two bytes for the type of terms, and one to three bytes
+            // for the type of the secret. The byte before the header is the rowid.
             let secret = row.secret?.count ?? 0
             let header = place - 12 - (secret == 0 ? 1 : secret < 8186 ? 2 : 3)
             let range: Range<Int> =
@@ -93,20 +93,22 @@ struct SalvageDestructionTests {
                 bytes.replaceSubrange(
                     page..<(page + 4), with: wordBytes(UInt32(target / 4096 + 1)))
                 let left = lost(rows, from: RowSalvage(bytes).rows())
-                // The pointer in the last page of a chain isn't needed.
+                // The row is read without the pointer in the last page of its chain.
                 let cost = page == pages.last ? [] : [0]
                 #expect(left == cost, "page \(page / 4096 + 1) names \(target / 4096 + 1)")
             }
         }
     }
 
-    @Test func `if the length of a row exceeds the file, only this row is lost`() throws {
+    @Test func `a row whose stated length exceeds the file's size is lost, and no other row`()
+        throws
+    {
         let (rows, intact) = try Self.database([40, 9000, 40], seed: 43)
         let place = try #require(firstOffset(of: rows[1].uuid + [rows[1].protection], in: intact))
         var bytes = intact
-        // The length in the secret's first bytes becomes 1 GiB. The three bytes before `place` are
-        // the secret's type in the record header. The new type stands for 65536 bytes, which is
-        // more than the file has.
+        // The length in the secret's first bytes becomes 1 GiB. `place` is the end of the record
+        // header, whose last three bytes are the secret's type. The new type stands for 65536
+        // bytes, which is more than the file has.
         #expect(intact.count < 65536)
         let secret = try #require(firstOffset(of: rows[1].secret?.prefix(12) ?? [], in: intact))
         bytes.replaceSubrange((secret + 4)..<(secret + 12), with: wordBytes(UInt64(1 << 30)))
@@ -115,7 +117,7 @@ struct SalvageDestructionTests {
     }
 
     @Test
-    func `a damaged header of the log or its first frame doesn't hide a row's newest version`()
+    func `damage to the header of the log or of its first frame hides no row's newest version`()
         throws
     {
         var random = SeededGenerator(seed: 44)
@@ -136,7 +138,7 @@ struct SalvageDestructionTests {
         }
     }
 
-    @Test func `truncated files give the rows of the remaining pages`() throws {
+    @Test func `a truncated file gives all rows that it still contains`() throws {
         let (rows, intact) = try Self.database(Array(repeating: 700, count: 60), seed: 45)
         let ends = rows.map { row in
             (firstOffset(of: row.body, in: intact) ?? intact.count) + row.body.count

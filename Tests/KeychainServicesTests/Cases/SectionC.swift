@@ -110,9 +110,9 @@ let sectionC: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `a search for a password with kSecReturnRef succeeds without a result`(on backend: Backend)
-        throws
-    {
+    func `for a password, kSecReturnRef alone gives nil, and with kSecReturnData a dictionary`(
+        on backend: Backend
+    ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         withItem(k)
         k.copy(GP("a", "s", ["R.ref": true])).givesNil()

@@ -1,4 +1,4 @@
-// SectionE: reading dictionaries, and keys that are refused.
+// SectionE: how the dictionaries of calls are read, and which of their keys are refused.
 
 import Foundation
 import KeychainAuthentication
@@ -70,8 +70,8 @@ let sectionE: [Row] = [
         withItem(k)
         k.update(genp(["u_ItemList": [1]]), ["labl": "x"]).gives(-50)
     },
-    // Differences.md: Apple's source reports success and adds nothing. ItemListTests tests the
-    // effects of an item list in this package.
+    // Differences.md: for an add with a match key or an item list, Apple's source reports success
+    // and adds nothing. ItemListTests tests how this package carries out an add with an item list.
     Row(91, "an add takes no match key") { k in
         k.add(GP("a", "s", ["data": bytes("x"), "limit": one])).gives(-50)
         k.add(GP("a", "s", ["data": bytes("x"), "u_ItemList": [1]])).gives(-50)

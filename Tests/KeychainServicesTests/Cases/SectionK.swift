@@ -95,7 +95,7 @@ let sectionK: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `deleting a synchronizable item leaves a tombstone unless the query forbids it`(
+    func `deleting a synchronizable item leaves a tombstone unless kSecUseTombstones is false`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

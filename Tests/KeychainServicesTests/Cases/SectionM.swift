@@ -96,7 +96,8 @@ let sectionM: [Row] = [
         k.add(GP("a", "s", ["pdmn": "akpu"])).gives(-25293)
         k.copy(GP("a", "s")).gives(-25300)
     },
-    // Case 307 differs: the item is deleted together with the passcode (Differences.md).
+    // Case 307 is left out. Unlike Apple's keychain, this one deletes the item when the passcode is
+    // removed (Differences.md).
     Row(308, "items that need a passcode are deleted with the passcode and don't come back") { k in
         withItem(k, "akpu")
         k.add(GP("b", "s")).gives(0)

@@ -42,7 +42,7 @@ let sectionR: [Row] = [
         k.add(["ref": try fixture.identity]).gives(0)
         let issuer = try #require(
             SecCertificateCopyNormalizedIssuerSequence(fixture.certificate))
-        // The attribute `issr` is the content of this DER sequence.
+        // The attribute `issr` is this DER sequence without its tag and length.
         let attributes = try k.copy(cert(["R.attrs": true])).givesDictionary()
         let stored = try #require(attributes["issr"] as? Data)
         #expect((issuer as Data).suffix(stored.count) == stored)
@@ -131,7 +131,7 @@ let sectionR: [Row] = [
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(["ref": try fixture().identity, "agrp": "G2"]).gives(-34018)
         try k.keychain.lock()
-        // The certificate alone could be added.
+        // While the keychain is locked, a certificate can be added, but not a key.
         k.add(["ref": try fixture().identity]).gives(-25308)
         try k.keychain.unlock()
         k.copy(cert()).gives(-25300)
@@ -139,7 +139,7 @@ let sectionR: [Row] = [
     }
 
     @Test
-    func `a call with data, attributes or objects that an identity can't have is refused`() throws {
+    func `a call is refused if its data, attributes or object don't fit the class`() throws {
         let k = Client(try Backend.model.open(), groups: ["G1"])
         k.add(idnt(["data": bytes("x")])).gives(-50)
         k.copy(idnt(["svce": "s"])).gives(-25303)
@@ -164,7 +164,7 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `an identity is created even if keys of other pairs have its key's application label`(
+    func `an identity is created even if other keys have the same application label as its key`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

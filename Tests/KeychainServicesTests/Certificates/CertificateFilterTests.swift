@@ -16,8 +16,8 @@ import Testing
         made = try TrustFixtures.shared.get()
     }
 
-    /// The certificates that a filter accepts. The closure finds issuers by subject, as the engine
-    /// does.
+    /// The certificates that a filter accepts. Issuers are found by their subject, as the engine
+    /// finds them.
     private func accepted(
         _ filter: CertificateFilter, among certificates: [SecCertificate]? = nil,
         systemRoots: SystemRoots = SystemRoots(paths: [])
@@ -38,7 +38,7 @@ import Testing
         #expect(accepted(CertificateFilter()).count == 5)
     }
 
-    @Test func `Q367, Q368, Q370: a policy selects by purpose and address`() throws {
+    @Test func `Q367, Q368, Q370: a policy selects by purpose and email address`() throws {
         let mail = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
         #expect(accepted(CertificateFilter(policy: mail)).contains(made.mail))
         #expect(!accepted(CertificateFilter(policy: mail)).contains(made.server))
@@ -133,7 +133,7 @@ import Testing
         let matches = accepted(CertificateFilter(issuers: [top]), among: chain)
         // Certificate 11 has ten issuers between itself and the name at the top.
         #expect(matches == Array(chain[0...11]))
-        // The closure reports two authorities as issuers of each other's certificates.
+        // A cycle: the closure reports two authorities as the issuers of both.
         let one = try #require(SecCertificateCopyNormalizedSubjectSequence(made.otherRoot) as Data?)
         let circle = [made.root, made.intermediate]
         let found = circle.filter { certificate in
@@ -143,11 +143,11 @@ import Testing
     }
 
     @Test(arguments: ["alice@example.com", "ALICE@EXAMPLE.COM"])
-    func `an address is compared regardless of case`(address: String) {
+    func `an email address is compared regardless of case`(address: String) {
         #expect(accepted(CertificateFilter(emailAddress: address)) == [made.mail])
     }
 
-    @Test func `Q391: a certificate without an address doesn't match`() {
+    @Test func `Q391: a certificate without an email address doesn't match`() {
         #expect(accepted(CertificateFilter(emailAddress: "a@b.com")).isEmpty)
         #expect(accepted(CertificateFilter(emailAddress: "")).isEmpty)
     }

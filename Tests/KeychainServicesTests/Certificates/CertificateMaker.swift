@@ -29,7 +29,7 @@ struct CertificateMaker {
         "subjectKeyIdentifier=hash",
     ]
 
-    /// The extensions of a server with these alternative names.
+    /// The extensions of a TLS server's certificate with these subject alternative names.
     static func server(_ names: String...) -> [String] {
         ["extendedKeyUsage=serverAuth", "subjectAltName=\(names.joined(separator: ","))"]
     }
@@ -49,9 +49,9 @@ struct CertificateMaker {
     /// - Parameters:
     ///   - name: The base name of the files.
     ///   - subject: The subject in OpenSSL's notation, such as `/CN=Root`.
-    ///   - issuer: The name of the signing certificate, or `nil` for a self-signed certificate.
-    ///   - extensions: One extension per element. Without extensions, the certificate is of
-    ///     version 1.
+    ///   - issuer: The base name of the files of the key that signs and of its certificate, or
+    ///     `nil` for a self-signed certificate.
+    ///   - extensions: One extension per element.
     ///   - key: The kind of the key.
     ///   - days: The validity period from now, in days.
     ///   - printable: Whether to encode texts as printable strings where possible, instead of

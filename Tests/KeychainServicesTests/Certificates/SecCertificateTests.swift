@@ -67,7 +67,7 @@ import Testing
         #expect(name as String? == "Inner")
     }
 
-    @Test func `a certificate without a common name gives an error and no name`() throws {
+    @Test func `reading a common name that doesn't exist fails and sets no name`() throws {
         let certificate = try maker.make("a", subject: "/O=Org")
         var name: CFString? = "untouched"
         #expect(unsafe SecCertificateCopyCommonName(certificate, &name) == errSecInternal)
@@ -101,7 +101,9 @@ import Testing
             "00ffffffffffffffffffffffffffffffffffffffff"
         ),
     ])
-    func `the serial number is the bytes of the integer`(number: String, bytes: String) throws {
+    func `the serial number is returned as the integer's bytes in two's complement`(
+        number: String, bytes: String
+    ) throws {
         let certificate = try maker.make(
             "a", subject: "/CN=A", arguments: ["-set_serial", number])
         let serial = SecCertificateCopySerialNumberData(certificate, nil)

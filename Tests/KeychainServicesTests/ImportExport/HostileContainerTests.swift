@@ -144,7 +144,7 @@ import Testing
     }
     #endif
 
-    @Test func `invalid entries of a container can't be decoded`() throws {
+    @Test func `a container with an invalid entry is refused`() throws {
         let (_, key, certificate) = try fixture()
         var deep = bag(Self.nestedBag, .sequence([key]))
         for _ in 0..<8 { deep = bag(Self.nestedBag, .sequence([deep])) }
@@ -258,7 +258,7 @@ import Testing
             .sequence([.identifier(Self.x509), .tagged(0, .octets(certificate.bytes))]))
     }
 
-    @Test func `a chain has at most a hundred certificates`() throws {
+    @Test func `a chain in an import's result has at most a hundred certificates`() throws {
         let key = P256.Signing.PrivateKey()
         let other = P256.Signing.PrivateKey().publicKey.derRepresentation
         let names = (0..<150).map { "\($0)" }
@@ -275,7 +275,7 @@ import Testing
         #expect(status == errSecSuccess)
         let results = try #require(items as? [NSDictionary])
         let counts = results.map { ($0[kSecImportItemCertChain] as? [SecCertificate])?.count }
-        // The other certificates aren't lost.
+        // The other 49 certificates are in a separate result.
         #expect(counts == [100, 49])
     }
 }

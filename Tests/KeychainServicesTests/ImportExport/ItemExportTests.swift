@@ -72,7 +72,7 @@ import Testing
         #expect(text == (try openSSL.run(["pkey", "-in", "own.key", "-pubout"])))
     }
 
-    @Test func `certificates are exported singly, in PEM and in PKCS 7`() throws {
+    @Test func `one certificate is exported in DER or PEM, several in PEM or PKCS 7`() throws {
         let openSSL = try OpenSSL()
         var certificates: [SecCertificate] = []
         for name in ["one", "two"] {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `an identity in PEM is exported as its certificate and key`() throws {
+    @Test func `an identity is exported in the default format as its certificate and key`() throws {
         let openSSL = try OpenSSL()
         let (key, _) = try key(.p256, in: openSSL)
         try openSSL.makeCertificate()

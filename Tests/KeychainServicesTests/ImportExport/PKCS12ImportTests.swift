@@ -16,8 +16,8 @@ import Testing
             ["-macalg", "sha384", "-noiter", "-nomaciter"],
         ] + olderSchemes
 
-    // The schemes that a package trait enables. Tests/SourceCompatibility, which is built without
-    // traits, tests the results without this trait.
+    // Containers of these schemes can be read only with the package trait OlderPKCS12. The error
+    // without this trait is tested in Tests/SourceCompatibility, which is built without traits.
     #if OlderPKCS12
     static let olderSchemes: [[String]] = [
         ["-legacy"], ["-descert"],
@@ -35,8 +35,8 @@ import Testing
         ExternalKeyKind.signing.map { ($0, [String]()) } + schemes.map { (.p256, $0) }
         + olderSchemes.map { (.rsa2048, $0) }
 
-    /// OpenSSL with the files of a root certificate, an intermediate certificate, and an end-entity
-    /// certificate and its key.
+    /// A folder of OpenSSL with files of a root certificate, an intermediate certificate, and an
+    /// end-entity certificate and its key.
     private func chain(_ kind: ExternalKeyKind = .p256) throws -> OpenSSL {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256, "root")
@@ -158,8 +158,8 @@ import Testing
         let older = try container(openSSL, passphrase: passphrase, ["-legacy"])
         #expect(imported(older, passphrase).status == errSecUnsupportedFormat)
         #expect(imported(older, passphrase + " ").status == errSecAuthFailed)
-        // The certificates alone can be read, if the passphrase is in the Basic Multilingual
-        // Plane of Unicode.
+        // A container with certificates alone can be read if all characters of the passphrase are
+        // in the Basic Multilingual Plane of Unicode.
         let certificates = try openSSL.run([
             "pkcs12", "-export", "-legacy", "-nokeys", "-in", "others.pem", "-passout",
             "pass:" + passphrase,
@@ -333,7 +333,7 @@ import Testing
         let data = try container(chain(), ["-certfile", "others.pem"])
         let keychain = TestKeychain()
         keychain.withSecItem {
-            // Keys have this attribute, and certificates don't. The key is added first.
+            // Keys have an application tag, and certificates don't. The key is added first.
             let options: [CFString: Any] = [
                 kSecUseDataProtectionKeychain: true, kSecAttrApplicationTag: Data([1]) as NSData,
             ]
@@ -367,13 +367,14 @@ import Testing
         var step = 0
         var status = errSecIO
         while status == errSecIO, step < 100 {
-            // If the import has fewer than `step` steps, both faults are due before its commit. In
-            // this case the disk is full, because that fault was injected first.
+            // If the import has fewer than `step` steps, both faults are due before its commit.
+            // Then `diskFull` occurs, because it was injected first.
             status = statusOfFailedImport(data, .diskFull, .stop(.afterStep(step)))
             step += 1
         }
         #expect(status == errSecDiskFull)
-        // The key and the three certificates are written in at least one step each.
+        // The faults after steps 0 to 4 stop the import, because the key and the three certificates
+        // are written in at least one step each.
         #expect(step > 5)
     }
 

@@ -27,7 +27,8 @@ extension OpenSSLPair {
     }
 
     /// Encrypts an empty message, a message of one byte, and the longest message that fits, each
-    /// with this package and with OpenSSL. A message that is one byte longer must be refused.
+    /// with this package and with OpenSSL, and decrypts each ciphertext with the other. This
+    /// package must refuse to encrypt a message that is one byte longer.
     fileprivate func exchange(_ name: String, overhead: Int, _ options: [String]) throws {
         let half = try publicKey()
         let mine = try privateKey()
@@ -74,9 +75,9 @@ extension OpenSSLPair {
         #expect(try pair.privateKey().decrypted("encrypt:RSA:raw", theirs) == padded)
     }
 
-    /// SecKey.h describes this ciphertext: an AES key, encrypted with OAEP, and then the message,
-    /// encrypted with the AES key. The initialization vector is all zero. The public key is the
-    /// associated data.
+    /// The ciphertext has the form that SecKey.h describes: an AES key, encrypted with OAEP,
+    /// followed by the message, encrypted with that AES key. The initialization vector is all zero.
+    /// The public key is the associated data.
     @Test(arguments: KeyForm.rsa)
     func `OAEP with AES is compatible with OpenSSL`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())

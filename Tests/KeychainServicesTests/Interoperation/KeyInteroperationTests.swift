@@ -1,5 +1,5 @@
-// KeyInteroperationTests: keys that OpenSSL generates and this package reads, and the reverse;
-// certificates that OpenSSL makes for keys of this package.
+// KeyInteroperationTests: keys that OpenSSL generates and this package reads; keys that this
+// package generates and OpenSSL reads; certificates that OpenSSL makes for this package's keys.
 
 #if !canImport(Darwin)
 
@@ -35,7 +35,7 @@ import Testing
         #expect(try pair.privateBytes() == mine.external())
         #expect(try pair.publicBytes() == mine.publicHalf().external())
         if form.kind != .x25519, form.kind != .ed25519 {
-            // Not every version of OpenSSL can check the other two kinds.
+            // Not every version of OpenSSL can check X25519 and Ed25519 keys.
             try openSSL.run(["pkey", "-in", pair.privateFile, "-check", "-noout"])
         }
 

@@ -157,7 +157,7 @@ private func isReportedButFails(
 
     /// The number of combinations that are reported as supported.
     ///
-    /// - A private key on a curve: 23 signatures, 18 decryptions and 12 agreements.
+    /// - A private key on a NIST curve: 23 signatures, 18 decryptions and 12 agreements.
     /// - Its public key: 23 verifications and 18 encryptions.
     /// - A private RSA key: 22 signatures, 12 decryptions, and 22 verifications. All of the
     ///   verifications fail.

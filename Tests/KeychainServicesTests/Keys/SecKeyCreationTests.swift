@@ -49,7 +49,9 @@ import Testing
 
     /// The types are Ed448, X448, Kyber, ML-KEM and ML-DSA.
     @Test(arguments: ["107", "108", "109", "110", "111"])
-    func `Apple's key types that aren't implemented are reported as such`(type: String) {
+    func `for Apple's key types that aren't implemented, the error is errSecUnimplemented`(
+        type: String
+    ) {
         #expect(SecKeyCalls.create(["type": type]).code == errSecUnimplemented)
         #expect(
             SecKeyCalls.read(Data(count: 32), ["type": type, "kcls": "1"]).code
@@ -59,7 +61,7 @@ import Testing
     @Test func `a request for a hardware key never gives a software key`() {
         let token: [String: Any] = ["tkid": kSecAttrTokenIDSecureEnclave]
         let parameters: [String: Any] = ["type": "73", "bsiz": 256]
-        // A test keychain has no hardware by default, whatever the machine has.
+        // By default, a test keychain uses no hardware, even on a machine with a TPM.
         using(TestKeychain()) {
             for all in [
                 parameters.merging(token) { old, _ in old },
@@ -221,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `parameters don't override the class and size of a stored key`() throws {
+    @Test func `creation parameters can't change the class and size of the stored keys`() throws {
         let keychain = TestKeychain()
         try using(keychain) {
             _ = try #require(
@@ -271,7 +273,7 @@ import Testing
         }
     }
 
-    @Test func `an item without a supported key can't be read as a key`() throws {
+    @Test func `an item without a supported key's data and attributes can't become a key`() throws {
         func item(_ attributes: Attributes, _ data: Data?) -> ItemSnapshot {
             ItemSnapshot(
                 itemClass: .key, reference: .random(), attributes: attributes, accessGroup: "g",

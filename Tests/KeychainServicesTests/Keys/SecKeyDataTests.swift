@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    /// The attributes of Apple's software keys don't restrict the caller either.
+    /// Apple doesn't enforce these attributes of software keys either.
     @Test func `the permitted uses of a key are stored and not enforced`() throws {
         let said = ["extr": false, "sens": true, "sign": false]
         var parameters: [String: Any] = said

@@ -15,8 +15,8 @@ import Testing
 @Suite struct `Older functions on keys` {
     private let old = olderKeyFunctions
 
-    /// Keys, paddings, digest sizes and the corresponding algorithms, which are equivalent to
-    /// those that Apple's SecKey.m selects.
+    /// Each entry: a key, a padding, the size of a digest in bytes, and the algorithm for them. The
+    /// algorithm is equivalent to the one that Apple's SecKey.m selects.
     static let signatures: [(SampleKey, SecPadding, Int, SecKeyAlgorithm)] = [
         (.rsa2048, .PKCS1, 30, .rsaSignatureDigestPKCS1v15Raw),
         (.rsa2048, .PKCS1SHA1, 20, .rsaSignatureDigestPKCS1v15SHA1),
@@ -30,7 +30,7 @@ import Testing
         (.p521, .sigRaw, 64, .ecdsaSignatureDigestRFC4754),
     ]
 
-    @Test func `each signature padding corresponds to an algorithm`() {
+    @Test func `each padding signs and verifies with the corresponding algorithm`() {
         for (sample, padding, size, algorithm) in Self.signatures {
             let digest = [UInt8](repeating: 5, count: size)
             let (status, signature) = old.sign(sample.privateKey, padding, digest, room: 512)

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `every public algorithm is implemented, and all other known algorithms aren't`() {
+    @Test func `every algorithm in Apple's SecKey.h is implemented, and no other known one is`() {
         let names: [SecKeyAlgorithm] = PublicAlgorithms.all
         #expect(Set(names).count == names.count)
         func isImplemented(_ algorithm: SecKeyAlgorithm) -> Bool {
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [SampleKey.rsa2048, .p256, .p384, .p521])
-    func `a message's signature verifies as its digest's signature, and vice versa`(
+    func `a signature made from a message verifies with the message's digest, and vice versa`(
         sample: SampleKey
     ) {
         var count = 0
@@ -158,7 +158,7 @@ import Testing
             broken[broken.endIndex - 1] ^= 1
             let fromBroken = SecKeyCalls.decrypt(sample.privateKey, algorithm, broken)
             #expect(fromBroken.value != message, "\(algorithm.rawValue)")
-            // One in about 100000 random blocks has a valid PKCS #1 v1.5 padding.
+            // One in about 100000 random blocks has a valid PKCS #1 v1.5 padding, and is decrypted.
             if encryption != .rsaPKCS1 { #expect(fromBroken.code == errSecParam) }
             #expect(
                 SecKeyCalls.decrypt(sample.privateKey, algorithm, ciphertext.dropLast()).code
@@ -209,7 +209,7 @@ import Testing
                 == errSecParam)
     }
 
-    @Test func `a public RSA key inverts the raw private operation`() {
+    @Test func `decrypting a raw RSA signature with the public key gives the signed number`() {
         let number = Data(repeating: 0x5A, count: 256)
         let sample = SampleKey.rsa2048
         let signed = SecKeyCalls.sign(sample.privateKey, .rsaSignatureRaw, number).value ?? Data()
@@ -266,7 +266,7 @@ import Testing
         #expect(SecKeyCalls.exchange(rsa.privateKey, plain, rsa.publicKey).code == errSecParam)
     }
 
-    @Test func `a parameter dictionary can be keyed by the parameters or by their raw values`() {
+    @Test func `the keys of a parameter dictionary can be parameters or their raw values`() {
         let parameters: NSDictionary = [
             SecKeyKeyExchangeParameter.requestedSize.rawValue: 16,
             SecKeyKeyExchangeParameter.sharedInfo.rawValue: NSData(data: Data([1])),
@@ -324,7 +324,7 @@ import Testing
         }
     }
 
-    @Test func `unimplemented algorithms are reported as such, and unknown ones are refused`() {
+    @Test func `unimplemented algorithms give errSecUnimplemented, unknown ones errSecParam`() {
         for name in [
             "algid:sign:EdDSA:message-Curve448:SHAKE256", "algid:kem:ML-KEM",
             "algid:sign:ML-DSA:message",

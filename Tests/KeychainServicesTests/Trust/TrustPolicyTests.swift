@@ -28,14 +28,14 @@ import Testing
             ("a.wild.example.com", nil), ("10.0.0.1", nil),
             ("example.com", errSecHostNameMismatch), ("wild.example.com", errSecHostNameMismatch),
             ("a.b.wild.example.com", errSecHostNameMismatch), ("10.0.0.2", errSecHostNameMismatch),
-            // The common name is ignored.
+            // The common name in the certificate is ignored.
             ("common.example.com", errSecHostNameMismatch), ("", errSecHostNameMismatch),
         ] as [(String?, OSStatus?)])
     func `a server's certificate must have the requested name`(host: String?, status: OSStatus?) {
         #expect(judgeServer(host) == status.map { Int($0) })
     }
 
-    @Test func `a certificate with extended key usages is valid only for their purposes`() throws {
+    @Test func `extended key usages restrict a certificate to the purposes they name`() throws {
         let mail = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
         let policies: [(SecPolicy, SecCertificate)] = [
             (SecPolicyCreateSSL(true, nil), made.server),
@@ -97,7 +97,7 @@ import Testing
             let error = judge([leaf, limited], anchors: [root], policy)
             let expected = policies.contains(name) ? nil : Int(errSecInvalidExtendedKeyUsage)
             #expect(error?.code == expected, "\(name)")
-            // An explicitly given anchor isn't restricted.
+            // An authority that is itself an anchor isn't restricted by its extended key usages.
             #expect(judge([leaf], anchors: [limited], policy) == nil, "\(name)")
         }
     }
@@ -118,7 +118,10 @@ import Testing
                 == status.map { Int($0) })
     }
 
-    @Test func `a mail certificate needs a key for signing or encryption`() throws {
+    @Test
+    func `a mail certificate whose key usage allows neither signing nor encryption is refused`()
+        throws
+    {
         let odd = try made.maker.make(
             "crl", subject: "/CN=Lists", issuer: "root", extensions: ["keyUsage=cRLSign"])
         let policy = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
@@ -129,7 +132,9 @@ import Testing
     @Test(
         arguments: [(825, nil), (826, errSecCertificateValidityPeriodTooLong)] as [(Int, OSStatus?)]
     )
-    func `a server certificate is valid for at most 825 days`(days: Int, status: OSStatus?) throws {
+    func `a server certificate with a validity of more than 825 days is refused`(
+        days: Int, status: OSStatus?
+    ) throws {
         let server = try made.maker.make(
             "long\(days)", subject: "/CN=Long", issuer: "root",
             extensions: CertificateMaker.server("DNS:a.example.com"), days: days)
@@ -257,7 +262,7 @@ import Testing
         ("k.example.com", "\u{212A}.example.com", false),
         ("10.0.0.1", "10.0.0.1", false), ("*.0.0.1", "10.0.0.1", false),
     ])
-    func `a host name or wildcard matches only its own hosts`(
+    func `a host name matches only itself, and a wildcard matches only one whole label`(
         pattern: String, host: String, matches: Bool
     ) {
         let names = SecCertificate.AlternativeNames(hostNames: [pattern])

@@ -54,9 +54,11 @@ private let files: [EncryptionFile] = [
         #expect(refusals.count == 1)
     }
 
-    /// The acceptable cases concern the key size: keys of at least 1024 bits are accepted.
+    /// The tests with the result `acceptable` concern the key size: keys of at least 1024 bits are
+    /// accepted.
     private static func expected(_ test: WycheproofTest) -> Bool {
-        // No function takes a label. A ciphertext with a label can't be decrypted without it.
+        // No function of SecKey takes an OAEP label. A ciphertext with a label can't be decrypted
+        // without the label.
         test.values[1].isEmpty && test.result != .invalid
     }
 }

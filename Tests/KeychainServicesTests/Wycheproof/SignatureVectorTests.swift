@@ -11,8 +11,8 @@ import Testing
 private struct SignatureFile: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: KeyKind
-    /// The identifier of the algorithm for messages, with HASH in place of the hash's name, or
-    /// SALTED in place of both hashes' names and the size of the salt.
+    /// The identifier of the algorithm for messages. HASH stands for the name of the hash. For PSS,
+    /// SALTED stands for `HASH:HASH:SIZE`, with the size of the salt.
     let algorithm: String
     /// The number of tests in the file.
     let tests: Int

@@ -1,5 +1,5 @@
-// Waiting for an unlock, for a busy keychain or for a timeout, and not waiting for states that
-// don't pass.
+// Waiting until a keychain or an item can be read: how long a wait lasts while the keychain is
+// locked or busy, and that permanent errors are thrown immediately.
 
 import Foundation
 import KeychainCore
@@ -219,7 +219,7 @@ final class BusyService: RequestHandler {
 
     @Test(
         arguments: AvailabilityTests.failures.filter { !$0.3 }.map { ($0.0, $0.1) })
-    func `waiting fails at once if the cause of the failure can't pass by itself`(
+    func `waiting fails at once if the error is permanent`(
         status: Status, cause: KeychainFailure.Cause
     ) async throws {
         let service = FailingService(status: status, cause: cause)

@@ -72,7 +72,7 @@ extension Keychain.Contents {
         #expect(temporary.engine.openedSecretCount == 0)
     }
 
-    @Test func `an observed list of items is kept while an item is locked, and updated afterwards`()
+    @Test func `the observed list of items is kept while the keychain is locked, then updated`()
         async throws
     {
         let test = try TestDatabase(.typed)

@@ -123,7 +123,9 @@ extension KeychainState where Value: Equatable {
     #endif
 
     #if !canImport(Darwin)
-    @Test func `a lock ends when another engine removes the passcode`() async throws {
+    @Test func `a locked item's state is reported when another engine removes the passcode`()
+        async throws
+    {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))
@@ -140,7 +142,8 @@ extension KeychainState where Value: Equatable {
     }
     #endif
 
-    @Test func `with the SecItem functions an unlock is found without a notification`() async throws
+    @Test func `with the SecItem functions an unlock is noticed without a notification`()
+        async throws
     {
         let test = try TestDatabase(.secItem)
         let keychain = test.keychain()

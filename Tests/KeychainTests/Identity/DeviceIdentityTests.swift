@@ -1,5 +1,5 @@
-// DeviceIdentity: an identifier is created once and is the same for all callers. An identifier is
-// deleted or replaced only on request.
+// DeviceIdentity: the identifier of an installation is created once and is the same for all
+// callers. It is deleted or replaced only on request.
 
 import Foundation
 import KeychainCore
@@ -38,7 +38,9 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `the identifier is a this-device-only item under a reverse-domain name`(way: Way) throws {
+    func `the identifier is a this-device-only item with the default or a given account`(
+        way: Way
+    ) throws {
         let test = try TestDatabase(way)
         let identifier = try identity(test).identifier()
         let item = try #require(
@@ -139,7 +141,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier in UserDefaults is moved to the keychain, or removed if it's already there`(
+    func `an identifier is moved from UserDefaults, or only removed if the keychain has it already`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)

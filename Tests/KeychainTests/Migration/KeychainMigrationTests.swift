@@ -10,7 +10,8 @@ import KeychainEngine
 #endif
 
 @Suite struct KeychainMigrationTests {
-    /// A destination for items of the service "com.example.app" in the group "group.main".
+    /// A destination to which an item of `source(_:)` is migrated. The source has the service
+    /// "com.example.app" and the group "group.main". The case says what differs at the destination.
     enum Place: String, CaseIterable, CustomTestStringConvertible {
         case service, group, synchronizable, account, database
 
@@ -92,7 +93,8 @@ import KeychainEngine
         let old = test.keychain()
         try old.save("s3cr3t", for: KeychainKey<String>("token", label: "Token"))
         let before = try #require(try old.item(.token))
-        // Each keychain either names the group or has no group and finds items of all groups.
+        // A keychain that names no group finds the items of all groups, so each pair has the item
+        // both as its source and as its destination.
         let places = [
             (test.keychain(accessibility: .whenUnlocked), old),
             (test.keychain(group: "group.main", accessibility: .afterFirstUnlock), old),
@@ -107,7 +109,7 @@ import KeychainEngine
             #expect(after.creationDate == before.creationDate)
             #expect(after.label == "Token")
             #expect(try new.load(.token) == "s3cr3t")
-            // A second migration and a migration from a keychain to itself change nothing.
+            // Repeating this migration and migrating from a keychain to itself change nothing.
             #expect(try new.migrate(.token, from: from) == .alreadyThere)
             #expect(try new.migrate(.token, from: new) == .alreadyThere)
             #expect(try new.item(.token) == after)
@@ -223,7 +225,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that changes before its removal isn't removed`(way: Way) throws {
+    func `a source's value that changes during the migration isn't removed`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -310,7 +312,9 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a locked value can't be moved, and is kept`(way: Way) throws {
+    func `a value that can't be read in a locked keychain isn't moved, and is kept`(
+        way: Way
+    ) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -344,7 +348,8 @@ import KeychainEngine
 
     #if !canImport(Darwin)
 
-    @Test func `a migration from a keychain to its changed copy reports a conflict`() throws {
+    @Test
+    func `a migration from a keychain to a copy with another value reports a conflict`() throws {
         let original = FileManager.default.temporaryDirectory
             .appending(path: "keychain-copy-test-\(UUID().uuidString)")
         let copy = original.appendingPathExtension("copy")
@@ -364,8 +369,8 @@ import KeychainEngine
         let (destinationEngine, destination) = try open(copy)
         defer { destinationEngine.close() }
 
-        // The migration can't distinguish an unchanged copy from the item itself, so the migration
-        // removes nothing.
+        // The item in the unchanged copy can't be distinguished from the item at the source. The
+        // migration takes both for one item, and removes nothing.
         #expect(try destination.migrate(.token, from: source) == .alreadyThere)
         #expect(try source.load(.token) == "old")
         #expect(try destination.load(.token) == "old")

@@ -1,7 +1,8 @@
-// Ladder: keychains of increasing size, filled through the public interface, and a floor for each.
+// Ladder: keychains of increasing size, filled through the public interface, and for each size a
+// `Floor`: one SQLite table with as many sealed secrets.
 //   (1) One keychain, the source, is filled to each size in turn, each time by a new process. When
 //       that process has ended, the source is copied.
-//   (2) The source is in memory if possible, where writes don't wait for a disk. The copies are on
+//   (2) If possible, the source is in memory, where writes don't wait for a disk. The copies are on
 //       the disk and are measured there.
 //   (3) Measured saves change only the copy of one size, never the source of the next size.
 
@@ -20,7 +21,7 @@ struct Ladder {
     let levels: [Level]
     let remarks: [String]
 
-    /// An upper bound of the bytes per item in a keychain or a floor.
+    /// An upper bound of the bytes per item in a keychain or a `Floor`.
     static let bytesPerItem = 2_500
 
     static func build(_ sizes: [Int], in folder: WorkingFolder) throws -> Ladder {

@@ -1,6 +1,6 @@
-// Role: the task of this program if its first argument names a role. A run starts it in that way as
-// a child process, to measure the process or to fill a keychain that is closed afterwards. The case
-// `loop` is for a profiler.
+// Role: what this program does if its first argument is the name of a role. A run of the benchmarks
+// starts this program with a role as a child process, to measure that process or to fill a keychain
+// that is closed afterwards. The case `loop` is for a profiler.
 
 import BenchmarkFigures
 import Foundation
@@ -17,9 +17,9 @@ enum Role {
     case memory(itemCount: Int, loads: Int)
     /// Loads, and writes the mean time of a load.
     case meanLoad(itemCount: Int, loads: Int)
-    /// Saves for an agreed period, and writes the number of saves per second.
+    /// Saves for a fixed period from `start`, and writes the number of saves per second.
     case saves(start: UInt64, writer: Int)
-    /// Carries out the calls that it reads, and writes their times.
+    /// Carries out the calls that standard input names, and writes their times.
     case peer
     /// Repeats one call on the keychain in a folder, for a profiler.
     case loop(Call, directory: String, itemCount: Int, count: Int)

@@ -1,8 +1,9 @@
 // SaveRates: the rate of durable saves by several concurrent writers.
 //   (1) All writers save in the same period, which is agreed before it begins, so that starting
 //       threads or processes isn't measured.
-//   (2) The machine limits the gain of several writers over one. So the gain is compared with that
-//       of bare SQLite with group commit. Both are measured in alternation.
+//   (2) How much faster several writers are than one also depends on the machine. So this gain is
+//       compared with the gain of bare SQLite with group commit. The keychain and bare SQLite are
+//       measured in alternation.
 
 import BenchmarkFigures
 import Foundation
@@ -12,10 +13,11 @@ import Synchronization
 enum SaveRates {
     private static let rounds = 5
     private static let span = 1e9
-    /// The time in nanoseconds that processes have for starting before the period begins.
+    /// The time in nanoseconds that processes have for starting before the period begins. Threads
+    /// have a tenth of it.
     private static let lead = 1e9
 
-    /// The rate of threads of this process, which save to the keychain in embedded mode.
+    /// The rate at which several threads of this process save to the keychain in embedded mode.
     static func measure(_ level: Level) throws -> [Row] {
         Program.note("Measuring saves of several threads")
         return [
@@ -25,8 +27,9 @@ enum SaveRates {
         ]
     }
 
-    /// The rate of `count` writers, compared with the rate of one writer and with the gain on bare
-    /// SQLite.
+    /// The rate of `count` writers. It is compared with the rate of one writer, with the rate of
+    /// `count` threads on bare SQLite, and with the rate of one writer times the gain on bare
+    /// SQLite, which counts as at most 4.
     static func row(
         of count: Int, _ name: String, _ floor: Floor, _ limit: Limit,
         _ rate: (Int) throws -> Double
@@ -91,7 +94,7 @@ enum SaveRates {
 
     /// Saves as often as possible for one period.
     private static func rate(from start: UInt64, _ save: (Int) throws -> Void) throws -> Double {
-        // Opens files and connections before the measurement.
+        // This save opens files and connections before the measurement.
         try save(0)
         let start = Instant(nanoseconds: start)
         while Instant.now.nanoseconds(since: start) < 0 { usleep(100) }

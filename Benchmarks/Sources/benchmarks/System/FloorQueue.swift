@@ -1,6 +1,6 @@
-// FloorQueue: the floor for several threads, with group commit like the keychain's.
-//   (1) The thread that has the turn commits the rows of all waiting threads. When these get their
-//       turn, their rows are committed already.
+// FloorQueue: lets several threads write to a `Floor`, with group commit like the keychain's.
+//   (1) The thread that holds the lock `turn` commits the rows of all waiting threads. When the
+//       waiting threads acquire the lock, their rows are already committed.
 //   (2) A batch leaves the queue before its commit. After a batch has failed, `replace` throws the
 //       error of that batch for every row that isn't committed.
 

@@ -1,4 +1,4 @@
-// Service: a keychaind that serves the keychain in a folder for this run.
+// Service: a keychaind, started for this run, that serves the keychain in a given folder.
 //   (1) It has its own socket, so it can't be confused with the user's service.
 //   (2) It ends when the object is released.
 

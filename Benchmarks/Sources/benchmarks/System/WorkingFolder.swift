@@ -1,5 +1,5 @@
-// WorkingFolder: the folders of a run, which are removed at its end. One is on a disk and one in
-// memory.
+// WorkingFolder: the folders of a run, which are removed at its end. One folder is on a disk. The
+// other is in memory, and exists only if the system has memory that can be used as a folder.
 
 import Foundation
 
@@ -58,8 +58,8 @@ struct WorkingFolder {
 
     /// Reads a file or all files in a folder, so that they are in the page cache.
     ///
-    /// Data that was written some time ago may no longer be cached. A load would then measure the
-    /// disk.
+    /// Data that was written some time ago may no longer be cached. A benchmark that loads items
+    /// would then measure the disk.
     static func warm(_ path: String) throws {
         if let names = try? FileManager.default.contentsOfDirectory(atPath: path) {
             for name in names { try warm(path + "/" + name) }

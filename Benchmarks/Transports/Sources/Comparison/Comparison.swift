@@ -1,11 +1,13 @@
-// Comparison: the same requests through either interface of etcd, and how long they take.
+// Comparison: how long the same requests take through each of etcd's two interfaces: gRPC, and the
+// JSON gateway.
 
 import Foundation
 
 /// A client of one node of etcd.
 public protocol EtcdInterface: Sendable {
     func put(_ key: String, _ value: [UInt8]) async throws
-    /// Returns the values of at most `limit` keys, beginning with `first`.
+    /// Returns the values of at most `limit` keys: `first` and the keys after it, in order, up to
+    /// but not including `end`.
     func range(from first: String, to end: String, limit: Int) async throws -> [[UInt8]]
     /// Calls `arrived` once when the watch exists, and then for each change of the key.
     func watch(_ key: String, _ arrived: @escaping @Sendable () -> Void) async throws

@@ -1,5 +1,5 @@
 // Messages: the messages of etcd's protocol that the comparison uses, encoded and decoded by hand.
-// So the figures contain as little decoding as possible, in favor of gRPC.
+// The figures thus contain as little decoding as possible, which favors gRPC.
 
 import GRPCCore
 
@@ -28,8 +28,8 @@ struct Message {
     }
 }
 
-/// Calls `body` with each field of a message that is a sequence of bytes (type 2), and with each
-/// field that is a number (type 0).
+/// Calls `bytes` with each field of a message that is a sequence of bytes (type 2), and `number`
+/// with each field that is a number (type 0).
 func forEachField(
     in message: ArraySlice<UInt8>, bytes: (Int, ArraySlice<UInt8>) -> Void,
     number: (Int, UInt64) -> Void = { _, _ in }

@@ -7,7 +7,7 @@ import Synchronization
 
 struct GRPCInterface: EtcdInterface {
     let client: GRPCClient<HTTP2ClientTransport.Posix>
-    /// Has a connection of its own, which no request causes to be closed.
+    /// Watches on a separate connection, which isn't closed because of the requests of `client`.
     let watcher: GRPCClient<HTTP2ClientTransport.Posix>
 
     func put(_ key: String, _ value: [UInt8]) async throws {
@@ -43,7 +43,7 @@ struct GRPCInterface: EtcdInterface {
         try await watcher.bidirectionalStreaming(
             request: StreamingClientRequest { writer in
                 try await writer.write(bytes)
-                // The watch ends with its request.
+                // The watch would end if this request stream ended.
                 try await Task.sleep(for: .seconds(3600))
             },
             descriptor: MethodDescriptor(

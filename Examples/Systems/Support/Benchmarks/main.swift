@@ -55,7 +55,8 @@ let limits = [
         try capture.saveSymmetricKey(key, forKey: "benchmark.key")
         _ = try capture.loadSymmetricKey(forKey: "benchmark.key")
     },
-    // Storage must take less than 10 ms, and serialization less than 1 ms.
+    // The specifications limit each storage operation to less than 10 ms, and serialization to less
+    // than 1 ms.
     Limit(name: "Capture device state, saved", milliseconds: 10) {
         try capture.saveDeviceState(state)
     },

@@ -1,4 +1,5 @@
-// Home: a home directory for one test of a program, with the program, a keychain and stand-ins.
+// Home: a home directory for one test of a program, with the program, a keychain and stand-ins. A
+// stand-in is a process that takes the place of a server or a device, such as a television.
 
 import Foundation
 import Testing
@@ -41,9 +42,9 @@ public final class Home {
     ///
     /// - Parameters:
     ///   - names: The names of the programs.
-    ///   - entitlements: The entitlements files, by the names of the programs that have one.
-    ///   - portVariable: The environment variable that specifies the port to the programs and the
-    ///     stand-in. It is set to a free port.
+    ///   - entitlements: The entitlements file of each program that has one, by the program's name.
+    ///   - portVariable: The environment variable from which the programs and the stand-in read the
+    ///     port of the stand-in. The value of the variable is a free port.
     /// - Throws: An error of the file system.
     public init(
         _ names: [String], entitlements: [String: URL] = [:], portVariable: String? = nil

@@ -1,4 +1,4 @@
-// StandIn+Process: starts a stand-in in the background, and stops it.
+// StandIn+Process: starts the server of a stand-in in the background, and stops it.
 
 import Foundation
 
@@ -46,8 +46,9 @@ extension StandIn {
         print("The \(name) is off.")
     }
 
-    /// Whether a process runs this program. If the server has exited by itself, another process may
-    /// have its process ID. On Apple platforms, this is not checked.
+    /// Whether a process runs the stand-in's program. If the server has exited by itself, another
+    /// process may have its process ID. On Apple platforms, this is not checked: the result is
+    /// `true`.
     private func isServer(_ process: Int32) throws -> Bool {
         #if canImport(Darwin)
         return true
@@ -55,7 +56,8 @@ extension StandIn {
         let path = try program().path
         let target = try? FileManager.default.destinationOfSymbolicLink(
             atPath: "/proc/\(process)/exe")
-        // Linux appends " (deleted)" if the program was rebuilt while the server was running.
+        // Linux appends " (deleted)" to the link's target if the program was rebuilt while the
+        // server was running.
         return target == path || target == path + " (deleted)"
         #endif
     }

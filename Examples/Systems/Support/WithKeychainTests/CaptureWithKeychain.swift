@@ -1,4 +1,4 @@
-// A part of Capture's storage layer, written with Keychain: the last code block of that system's
+// A part of Capture's storage layer, written with Keychain: the last code block of Capture's
 // README.
 
 import CryptoKit
@@ -73,7 +73,8 @@ import Testing
         #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
     }
 
-    @Test func `a device state loads as saved, and a stored value of another type is kept`() throws
+    @Test func `a device state loads as saved, and a load keeps a stored value of another type`()
+        throws
     {
         let keychain = keys(in: test).keychain
         let state = DeviceState(

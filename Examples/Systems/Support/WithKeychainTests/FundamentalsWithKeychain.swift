@@ -1,5 +1,5 @@
-// The storage layer of Fundamentals, written with Keychain: the last code block of that system's
-// README.
+// The storage layer of Fundamentals, written with Keychain: the last code block of the README of
+// Fundamentals.
 
 import ExampleTesting
 import Foundation

@@ -1,4 +1,4 @@
-// The storage layer of SignIn, written with Keychain: the last code block of that system's README.
+// The storage layer of SignIn, written with Keychain: the last code block of SignIn's README.
 
 import ExampleTesting
 import Keychain

@@ -1,5 +1,4 @@
-// The storage layer of TVRemote, written with Keychain: the last code block of that system's
-// README.
+// The storage layer of TVRemote, written with Keychain: the last code block of TVRemote's README.
 
 import ExampleTesting
 import Foundation

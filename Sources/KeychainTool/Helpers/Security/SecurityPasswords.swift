@@ -17,7 +17,7 @@ final class SecurityPasswords {
     private var hasChanged = false
 
     /// Ends the session after the last command. If no command made a change, the keychain is closed
-    /// only if its log is long.
+    /// only if its write-ahead log is long; otherwise it stays open until the process ends.
     func close() {
         if hasChanged {
             session?.close()

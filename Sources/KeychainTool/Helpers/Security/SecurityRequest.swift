@@ -19,7 +19,8 @@ enum SecurityVerb: String, CaseIterable {
     var adds: Bool { rawValue.hasPrefix("add-") }
     var finds: Bool { rawValue.hasPrefix("find-") }
 
-    /// The attribute that says what the item is for. Adding an item requires it and the account.
+    /// The attribute that says what the item is for. To add an item, this attribute and the
+    /// account are required.
     var place: Attribute { itemClass == .genericPassword ? .service : .server }
 
     /// The verb that begins with the abbreviation, or `nil` if none or more than one does.
@@ -40,7 +41,8 @@ enum SecurityVerb: String, CaseIterable {
         case port
         case secret, hexadecimalSecret
         case update, show, showSecretOnly
-        /// The programs that may use the item. Ignored, because entitlements determine this here.
+        /// `-A` and `-T`: the programs that may use the item. Both options are ignored, because on
+        /// Linux entitlements determine these programs.
         case anyProgram, program
 
         var takesValue: Bool {
@@ -210,7 +212,7 @@ struct SecurityRequest {
             guard let port = Int64(value), (0...65535).contains(port) else {
                 throw Self.misuse(verb, "the port must be a number up to 65535")
             }
-            // Port 0 matches any port.
+            // Port 0 means no port: a search then matches any port, and an added item has none.
             attributes[.port] = port == 0 ? nil : .number(port)
         case .secret, .hexadecimalSecret:
             guard isThere else { return secret = .asked }

@@ -12,12 +12,14 @@ public struct StandInKeychain: Sendable {
     public let lock: @Sendable () throws -> Void
     /// Unlocks the keychain.
     public let unlock: @Sendable () throws -> Void
-    /// Simulates that the owner, who knows the passcode, is present, or that no user is.
+    /// Simulates that the owner, who knows the passcode, is present (`true`) or that no user is
+    /// present (`false`).
     public let setOwnerIsPresent: @Sendable (Bool) -> Void
     /// Simulates a Secure Enclave, or none.
     public let setSecureEnclave: @Sendable (Bool) -> Void
 
-    /// An empty keychain. The program has these access groups. The first one is for new items.
+    /// Creates an empty keychain. The program may use the `accessGroups`; the first one is for new
+    /// items.
     public init(accessGroups: [String] = ["default"]) {
         let keychain = TestKeychain()
         keychain.accessGroups = accessGroups

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test
-    func `an item with unidentifiable constraints migrates only if the key has constraints`()
+    func `an item with unidentifiable constraints migrates only if the key has an access control`()
         throws
     {
         let unknown = Keychain.AccessControl([.biometryAny, .devicePasscode, .or])
@@ -62,8 +62,9 @@ import Testing
             #expect(try source.items() == before)
         }
         #expect(try places[1].items().isEmpty)
-        // On Apple's systems, even an item without constraints has an access control. It differs
-        // from every access control that `Keychain` creates, and so does `open`.
+        // On Apple's systems, even an item without constraints has an access control, which differs
+        // from every access control that `Keychain` creates. `open` also differs from all of these,
+        // so it stands for the access control of such an item.
         let open = Keychain.AccessControl(.and)
         try source.save("open", for: KeychainKey("open", accessControl: open))
         #expect(try places[1].migrate(KeychainKey<String>("open"), from: source) == .migrated)

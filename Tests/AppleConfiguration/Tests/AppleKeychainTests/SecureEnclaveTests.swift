@@ -1,4 +1,4 @@
-// SecureEnclaveTests: keys of the Secure Enclave through the system's functions.
+// SecureEnclaveTests: keys of the Secure Enclave, through a stand-in for the system's functions.
 
 import Crypto
 import Foundation

@@ -1,6 +1,6 @@
 // CoreFoundation: the Core Foundation names that keychain code uses, and the functions for secrets
-// in Apple's C library. CFRetain and CFRelease are missing, because they are declared as
-// unavailable here and on Apple's platforms.
+// in Apple's C library. This file doesn't use CFRetain and CFRelease, because they are declared as
+// unavailable, in this package as on Apple's platforms.
 
 import Foundation
 import Security

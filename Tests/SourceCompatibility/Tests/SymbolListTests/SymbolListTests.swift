@@ -26,9 +26,9 @@ import Testing
     }
 
     @Test(arguments: ["Symbols", "SymbolsInSwift5"])
-    func `every available name in Symbols.txt occurs in the code of the target`(target: String)
-        throws
-    {
+    func `every available name in Symbols.txt occurs in Symbols and in SymbolsInSwift5`(
+        target: String
+    ) throws {
         let words = try Self.words(of: target)
         for (section, names) in try Self.sections() {
             let missing = names.filter { !words.contains($0) && !Self.unavailable.contains($0) }

@@ -58,7 +58,7 @@ import Testing
         #expect(imported(Data(data)) == errSecUnsupportedFormat)
     }
 
-    /// The status of importing a private key. Nothing may be imported.
+    /// Tries to import a private key, checks that no item is returned, and returns the status.
     private func imported(_ data: Data) -> OSStatus {
         var parameters = SecItemImportExportKeyParameters()
         let passphrase: CFTypeRef = "secret" as NSString

@@ -1,10 +1,11 @@
-// Callers: calls to a store from a long-lived process, and as one process per call.
+// Callers: make calls to a store, either from one long-lived process or from a new process for each
+// call.
 
 import BenchmarkFigures
 import Foundation
 
 /// A long-lived process. Each line that it reads names a call and the indices for which it carries
-/// out the call. It answers with a line of the times.
+/// out the call. The process answers with one line, which contains the duration of each call.
 final class StayingProcess: Caller {
     private let name: String
     private let identifier: pid_t

@@ -1,5 +1,6 @@
-// OwnKeychain: the keychain of this package as one of the stores: embedded, through the service,
-// and with keychainctl. It is filled by ordinary saves, each of which is durable.
+// OwnKeychain: the keychain of this package as one of the compared secret stores. It is used in
+// three ways: embedded, through the service, and with keychainctl. It is filled by ordinary saves,
+// each of which is durable.
 
 import BenchmarkFigures
 import Foundation
@@ -54,7 +55,7 @@ final class OwnKeychain: Peer {
         }
     }
 
-    /// A process, and the service that it uses.
+    /// A process that carries out the calls, and the service that it uses.
     private struct ServedProcess: Caller {
         let service: Service
         let process: StayingProcess
@@ -73,7 +74,7 @@ final class OwnKeychain: Peer {
     // MARK: The process
 
     /// Carries out the calls in each line of standard input, and answers each line with a line of
-    /// the times.
+    /// their durations in nanoseconds.
     static func answer() throws {
         let keychain = Keychain(service: PeerSample.service)
         while let line = readLine() {

@@ -4,8 +4,8 @@ import BenchmarkFigures
 import Foundation
 
 protocol Peer: AnyObject {
-    /// Creates a store with the first `itemCount` items, and starts the processes that it needs.
-    /// These processes end when the object is released.
+    /// Creates a store with the first `itemCount` items, and starts the processes that the store
+    /// needs. These processes end when this object is released.
     ///
     /// - Throws: An error that names what is missing.
     init(itemCount: Int, _ place: PeerPlace) throws

@@ -24,8 +24,8 @@ public struct CaptureDevice: Sendable {
     ///   - hasLidar: Whether the device measures depth.
     ///   - date: The time of the registration.
     /// - Returns: The stored state.
-    /// - Throws: ``KeychainError``. The identifier and the key may have been created. A stored
-    ///   state that can't be read is never replaced.
+    /// - Throws: ``KeychainError``. In this case, the identifier and the key may have been created.
+    ///   A stored state that can't be read is never replaced.
     public func register(
         model: String, hasLidar: Bool, at date: Date = Date()
     ) throws -> DeviceState {
@@ -49,7 +49,7 @@ public struct CaptureDevice: Sendable {
         return try CryptoService.encrypt(capture, using: key)
     }
 
-    /// Decrypts the result of ``seal(_:)``. This never creates a key.
+    /// Decrypts the result of ``seal(_:)``. This method never creates a key.
     ///
     /// - Parameter sealed: The sealed capture.
     /// - Returns: The capture.

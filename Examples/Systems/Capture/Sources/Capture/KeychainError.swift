@@ -29,8 +29,8 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     case encodingFailed
     /// The stored bytes are not a value of the requested type. The bytes are kept.
     case decodingFailed
-    /// This device has no Secure Enclave, or was registered without a key in the Secure Enclave. No
-    /// key was created, not even in software.
+    /// This device has no Secure Enclave, or it was registered without a key in the Secure Enclave
+    /// (see ``CaptureDevice``). No key was created, not even in software.
     case secureEnclaveUnavailable
     /// A SecKey function failed with this status, or the keychain returned something other than a
     /// key.

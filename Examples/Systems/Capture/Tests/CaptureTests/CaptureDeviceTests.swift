@@ -76,8 +76,8 @@ import Testing
     func `if another process makes the key first, that key attests the device`() throws {
         let first = try service.createSecureEnclaveKey(forKey: CaptureDevice.attestationKey)
         let hash = Data(SHA256.hash(data: try service.publicKeyData(of: first)))
-        // The first search is for the state. The second search doesn't find the key, as if another
-        // process created the key after this search.
+        // The first search is for the device's state. The second search doesn't find the key, as if
+        // another process created the key after this search.
         try keychain.inject(
             .failure(.init(rawValue: errSecItemNotFound)), into: .search, after: 1, times: 1)
         let state = try device.register(model: "m", hasLidar: false)

@@ -14,7 +14,7 @@ final class Chip {
     // The socket isn't in the folder, because the folder's path may be too long for a socket.
     private let socket = "/tmp/capture-\(UUID().uuidString.prefix(8))"
 
-    /// - Throws: An error if swtpm doesn't start. The Debian package `swtpm` contains it.
+    /// - Throws: An error if swtpm doesn't start. The Debian package `swtpm` contains the program.
     init(in folder: URL) throws {
         self.folder = folder
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -29,7 +29,7 @@ final class Chip {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // When both sockets listen, swtpm writes this file.
+        // swtpm writes this file when its command socket and its control socket listen.
         let end = ContinuousClock.now + .seconds(60)
         while (try? String(contentsOfFile: ready, encoding: .utf8))?.isEmpty ?? true {
             try #require(

@@ -122,7 +122,9 @@ import Testing
         #expect(try service.loadOrMakeSymmetricKey(forKey: anyKey) == first)
     }
 
-    @Test func `a key that is deleted before it is read is not found`() throws {
+    @Test func `making a key fails if another process's key is deleted before it can be read`()
+        throws
+    {
         try testKeychain.inject(
             .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 1)
         #expect(throws: KeychainError.itemNotFound) {

@@ -114,7 +114,8 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         _ = try home.run("capture seal photo.jpg")
         let other = try Home.ofCapture()
         _ = try other.run("capture seal photo.jpg")
-        // Replace the files of the other device's keychain, except its device.key.
+        // Replace the files of the other device's keychain, except its device.key, by those of the
+        // first device.
         _ = try other.run(
             "cp .local/share/keychain/device.key . && rm .local/share/keychain/* && "
                 + "cp \(home.keychain.path)/* .local/share/keychain && "
@@ -141,14 +142,14 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         for command in ["seal photo.jpg", "open photo.jpg.sealed copy.jpg"] {
             #expect(try home.run("capture \(command)") == locked)
         }
-        // An absent item can't be distinguished from a locked item.
+        // While the keychain is locked, the program can't distinguish absent and locked items.
         #expect(try home.run("capture status") == locked)
         _ = try home.run("printf 1234 | keychainctl passcode remove --yes --passcode-fd 0")
         #expect(try home.run("capture open photo.jpg.sealed copy.jpg").hasPrefix("Opened"))
         #expect(try home.secret(forKey: "rial.device.state") == state)
     }
 
-    @Test func `a verbose run logs operations and the keys of items, but no values`() throws {
+    @Test func `a verbose run logs operations and the accounts of items, but no values`() throws {
         _ = try home.run("capture seal photo.jpg")
         let output = try home.run("capture --verbose seal photo.jpg")
         #expect(output.contains("app.rial.keychain"))

@@ -27,7 +27,7 @@ import Testing
         #expect(!read.isSynchronizable)
     }
 
-    @Test func `each value of the app is stored with the same protection`() throws {
+    @Test func `each value of the app is stored with the default protection`() throws {
         try service.saveDeviceId("6F1")
         try service.saveAttestationKeyId("key")
         try service.saveSymmetricKey(CryptoService.generateKey(), forKey: "rial.encryption.key")
@@ -46,7 +46,7 @@ import Testing
     @Test func `a critical item can be restricted to an unlocked device`() throws {
         let accessibility = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
         try service.save(Data([1]), forKey: "new", accessibility: accessibility)
-        // The protection of an existing item changes.
+        // Saving with another accessibility changes the protection of an existing item.
         try service.save(Data([1]), forKey: "old")
         try service.save(Data([2]), forKey: "old", accessibility: accessibility)
         try service.saveSymmetricKey(

@@ -71,8 +71,8 @@ import Testing
                 """)
     }
 
-    /// Text that isn't JSON, and JSON that is truncated or has the wrong structure, an unknown
-    /// level or an invalid date.
+    /// Contents that aren't a device state: text that isn't JSON, and JSON that is truncated or has
+    /// the wrong structure, an unknown level or an invalid date.
     static let corrupted = [
         #"{"deviceId":"6F1""#, "[]", "", "\u{FF}",
         #"{"attestationLevel":"best","deviceId":"","deviceModel":"","hasLidar":true}"#,

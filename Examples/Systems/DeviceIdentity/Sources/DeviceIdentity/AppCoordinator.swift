@@ -12,7 +12,7 @@ import Observation
 public final class AppCoordinator {
     /// The identifier that is known to be registered with the backend.
     public private(set) var registeredDeviceId: UUID?
-    /// The message for the user if the last registration failed.
+    /// The message for the user if the last call of ``registerDeviceIfNeeded()`` failed.
     public private(set) var errorMessage: String?
 
     /// The registrations in progress in this process.
@@ -25,7 +25,7 @@ public final class AppCoordinator {
     ///
     /// - Parameters:
     ///   - deviceService: The app's device service.
-    ///   - backend: The app's backend. All coordinators of a process use the same backend.
+    ///   - backend: The app's backend. All coordinators of a process must use the same backend.
     public init(
         deviceService: DeviceIdentificationService = DeviceIdentificationService(),
         backend: any DeviceBackend

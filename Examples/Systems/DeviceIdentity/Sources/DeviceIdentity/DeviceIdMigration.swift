@@ -1,5 +1,5 @@
-// DeviceIdMigration: migrates the identifier of an earlier release from UserDefaults, where it is
-// stored in a file in plaintext.
+// DeviceIdMigration: migrates the identifier of an earlier release from UserDefaults, which stores
+// it in plaintext in a file.
 //   (1) The old identifier is removed only after the keychain has returned a valid identifier.
 //   (2) If the migration is interrupted at any step, the next launch completes it.
 
@@ -29,7 +29,7 @@ public enum DeviceIdMigration {
     ///
     /// - Returns: The outcome.
     /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if the stored object is not an
-    ///   identifier, or ``KeychainError``. The old object is then still in the defaults.
+    ///   identifier, or ``KeychainError``. After an error, the old object is still in the defaults.
     @discardableResult
     public static func migrateFromUserDefaults() throws -> Outcome {
         try migrateFromUserDefaults(defaults: .standard, keychain: KeychainService())
@@ -45,7 +45,7 @@ public enum DeviceIdMigration {
     ///   - keychain: The destination.
     /// - Returns: The outcome.
     /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if the stored object is not an
-    ///   identifier, or ``KeychainError``. The old object is then still in the defaults.
+    ///   identifier, or ``KeychainError``. After an error, the old object is still in the defaults.
     @discardableResult
     public static func migrateFromUserDefaults(
         defaults: UserDefaults, keychain: any KeychainServiceProtocol

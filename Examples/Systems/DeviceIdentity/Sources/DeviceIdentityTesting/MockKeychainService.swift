@@ -49,8 +49,8 @@ public final class MockKeychainService: KeychainServiceProtocol {
         }
     }
 
-    /// Saves bytes if the item does not exist. If several threads do this concurrently, exactly one
-    /// of the calls returns `true`.
+    /// Saves bytes if the item does not exist. If several threads save the same missing item
+    /// concurrently, exactly one of the calls returns `true`.
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.

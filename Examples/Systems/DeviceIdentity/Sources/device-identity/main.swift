@@ -21,7 +21,8 @@ func backend() -> BackendClient {
     let environment = ProcessInfo.processInfo.environment
     let port = environment["BACKEND_PORT"] ?? "3000"
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { fail(usage, status: 64) }
-    // Reject numbers of seconds that a `Duration` can't represent, such as NaN and 1e300.
+    // The limit of one day also rejects numbers of seconds that a `Duration` can't represent, such
+    // as NaN and 1e300.
     guard let limit = Double(environment["BACKEND_TIME_LIMIT"] ?? "60"), (0...86_400) ~= limit
     else { fail(usage, status: 64) }
     return BackendClient(baseURL: url, registrationTimeLimit: .seconds(limit))

@@ -1,4 +1,5 @@
-// ProtectionTests: tests how `KeychainService` stores items, which its protocol doesn't specify.
+// ProtectionTests: tests how `KeychainService` stores items. `KeychainServiceProtocol` doesn't
+// specify this.
 
 import DeviceIdentity
 import Foundation

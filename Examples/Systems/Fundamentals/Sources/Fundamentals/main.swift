@@ -6,7 +6,7 @@
 //     Fundamentals unlocked   what is left after the passcode was removed
 //
 // With `--calls`, each call of the four functions is printed on standard error as a line that
-// begins with the queue of the call.
+// begins with the label of the dispatch queue that made the call, or with "no queue".
 
 import Foundation
 

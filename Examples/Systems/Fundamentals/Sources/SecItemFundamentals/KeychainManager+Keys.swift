@@ -53,8 +53,8 @@ extension KeychainManager {
     ///   - type: The type of key.
     ///   - account: The account.
     /// - Returns: The key, or `nil` if the item does not exist.
-    /// - Throws: `KeychainError`, or CryptoKit's error if the bytes are not a key of this type, in
-    ///   which case they are kept.
+    /// - Throws: `KeychainError`, or CryptoKit's error if the stored bytes are not a key of this
+    ///   type. The stored bytes are kept.
     public func load<Key: RawKey>(key type: Key.Type, for account: String) throws -> Key? {
         try load(for: account).map { try Key(rawForm: $0) }
     }

@@ -1,5 +1,5 @@
 // KeychainManager: the generic passwords of one service. It makes one call to Security at a time,
-// and none on the main actor.
+// and never on the main actor.
 
 import Foundation
 import Security
@@ -43,7 +43,7 @@ public actor KeychainManager {
         var status = add(data, key, accessibility)
         if status == errSecDuplicateItem {
             status = update(data, key, accessibility)
-            // Another process deleted the item between the two calls, so add it after all.
+            // Another process deleted the item after `add` and before `update`, so add it again.
             if status == errSecItemNotFound { status = add(data, key, accessibility) }
         }
         guard status == errSecSuccess else { throw KeychainError(status: status) }

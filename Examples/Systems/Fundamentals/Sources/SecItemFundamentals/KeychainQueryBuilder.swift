@@ -1,6 +1,6 @@
 // KeychainQueryBuilder: the only file of this library that creates dictionaries for the SecItem
 // functions.
-//   (1) Every call gets a new dictionary. None is stored.
+//   (1) Every call gets a new dictionary. No dictionary is stored.
 //   (2) Every key is one of Apple's constants, never a literal.
 //   (3) Every query specifies the data protection keychain. Otherwise, macOS would search its
 //       file-based keychain.
@@ -14,10 +14,10 @@ import Security
 public enum KeychainQueryBuilder {
     /// Creates a query for any of the four functions.
     ///
-    /// The limit and the return keys are for searches. An update rejects both. An add rejects every
-    /// limit and accepts return keys. A delete rejects a limit of one and ignores return keys. A
-    /// limit of one is the default of a search, so the query contains it only together with a
-    /// return key.
+    /// The limit and the return keys are for searches. An update rejects limits and return keys. An
+    /// add rejects every limit and accepts return keys. A delete rejects a limit of one and ignores
+    /// return keys. A limit of one is the default of a search, so the query contains it only
+    /// together with a return key.
     ///
     /// - Parameters:
     ///   - itemClass: One of the five classes.

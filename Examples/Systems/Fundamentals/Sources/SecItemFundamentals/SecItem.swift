@@ -1,6 +1,6 @@
 // SecItem: calls the four SecItem functions. No other file of the program calls them directly.
 //   (1) A call on the main actor terminates the program, because it would block the user interface.
-//   (2) The compiler warns if a status is ignored. It doesn't for Apple's own functions.
+//   (2) The compiler warns if a status is ignored. For Apple's own functions, it doesn't warn.
 //   (3) A log may contain only a call's function, dictionary keys, status and queue label.
 
 import Dispatch

@@ -1,5 +1,5 @@
-// DictionaryTests: keys in dictionaries that don't accept them, and the actual behavior of Apple's
-// functions where common claims about it are incorrect.
+// DictionaryTests: dictionaries with keys that the called function doesn't accept in them, and the
+// actual behavior of Apple's functions where common claims about it are incorrect.
 
 import Foundation
 import KeychainTesting
@@ -208,7 +208,7 @@ import Testing
         #expect(result as? Data == Data("secret".utf8))
     }
 
-    @Test func `in a dictionary with AnyHashable keys, Apple's constants find attributes`() throws {
+    @Test func `Apple's constants find attributes in a result whose keys are AnyHashable`() throws {
         let found = keychain.copy(query("a").with(kSecReturnAttributes, true))
         let attributes = try #require(found.result as? [AnyHashable: Any])
         #expect(attributes[kSecAttrAccount] as? String == "a")

@@ -37,7 +37,7 @@ import Testing
         #expect(all[kSecMatchLimit as String] as? String == kSecMatchLimitAll as String)
     }
 
-    @Test func `a query from the builder works with all four functions`() {
+    @Test func `a query from the builder works with all four SecItem functions`() {
         let item = KeychainQueryBuilder.buildQuery(account: "a", service: "s")
         #expect(keychain.withSecItem { SecItem.add(item) } == errSecSuccess)
         #expect(keychain.copy(item).status == errSecSuccess)

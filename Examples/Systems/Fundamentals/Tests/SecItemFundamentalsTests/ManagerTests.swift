@@ -68,8 +68,9 @@ import Testing
 
     // MARK: Serialization
 
-    /// Every save is an addition that finds a duplicate, followed by an update. If two saves ran
-    /// concurrently, a call of one save could occur between the two calls of the other.
+    /// Each concurrent save is an addition that finds a duplicate, followed by an update. If the
+    /// saves were not carried out one at a time, a call of one save could occur between the two
+    /// calls of another.
     @Test func `concurrent saves are carried out one at a time, and none is lost`()
         async throws
     {

@@ -54,7 +54,7 @@ import Testing
                 == ["ak", "ck", "aku", "cku", "akpu"])
     }
 
-    @Test func `an item that requires a passcode is deleted with the passcode`() async throws {
+    @Test func `removing the passcode deletes an item that requires a passcode`() async throws {
         let late = Accessibility.whenPasscodeSetThisDeviceOnly
         try await keychain.withSecItem {
             let early = await status {

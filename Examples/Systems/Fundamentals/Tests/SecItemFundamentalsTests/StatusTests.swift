@@ -1,4 +1,4 @@
-// StatusTests: causes each of the nine statuses of the table.
+// StatusTests: causes each of the nine statuses in StatusTable.
 
 import Foundation
 import KeychainTesting
@@ -27,7 +27,8 @@ import Testing
     }
 
     @Test(arguments: StatusRow.all)
-    func `each of the nine statuses is returned for the cause in the table`(_ row: StatusRow) throws
+    func `each of the nine statuses is returned for the cause in StatusTable`(_ row: StatusRow)
+        throws
     {
         #expect(try provoke(row.status) == row.status)
     }

@@ -7,7 +7,7 @@ import Foundation
 public enum AppleAuthError: LocalizedError, Equatable {
     /// The user or the program canceled the sign-in. The app does not report this as a failure.
     case cancelled
-    /// The service responded with this HTTP status.
+    /// The service responded with this HTTP status, which is not 200.
     case failed(statusCode: Int)
     /// The service did not respond within the time limit.
     case timedOut

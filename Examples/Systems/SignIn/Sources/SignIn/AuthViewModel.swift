@@ -7,8 +7,8 @@
 //   (3) The asynchronous functions are carried out in the order of their calls and don't block the
 //       main actor. While a sign-in is in progress, a second sign-in has no effect.
 //   (4) The synchronous functions take effect immediately and block the main actor. A deletion
-//       overtakes functions in progress: a function that began before the deletion doesn't sign the
-//       user in again.
+//       doesn't wait for asynchronous functions in progress: a function that was called before the
+//       deletion doesn't sign the user in again.
 
 import Foundation
 import Observation
@@ -145,12 +145,13 @@ public final class AuthViewModel {
 
     // MARK: Synchronous functions
 
-    /// Signs the user out: deletes the stored identifier and cancels a sign-in in progress. This
-    /// method blocks until the keychain responds.
+    /// Signs the user out: deletes the stored identifier and then cancels a sign-in in progress.
+    /// This method blocks until the keychain responds.
     ///
-    /// After a failure, ``errorMessage`` contains the reason, and the user is still signed in. The
-    /// identifier is still stored, unless the connection to a keychain service broke or the disk
-    /// failed to confirm the write. In these cases, the identifier may have been deleted.
+    /// After a failure, ``errorMessage`` contains the reason, the user is still signed in, and a
+    /// sign-in in progress goes on. The identifier is still stored, unless the connection to a
+    /// keychain service broke or the disk failed to confirm the write. In these cases, the
+    /// identifier may have been deleted.
     public func signOut() {
         guard deleteStoredIdentifier() else { return }
         show(nil)
@@ -192,8 +193,8 @@ public final class AuthViewModel {
     }
 
     /// Deletes only the stored identifier: the user stays signed in during this launch, and is
-    /// signed out at the next launch. A sign-in in progress is canceled. This method blocks until
-    /// the keychain responds.
+    /// signed out at the next launch. If the deletion succeeds, a sign-in in progress is canceled.
+    /// This method blocks until the keychain responds.
     ///
     /// After a failure, ``errorMessage`` contains the reason. The identifier is still stored,
     /// unless the connection to a keychain service broke or the disk failed to confirm the write.

@@ -1,5 +1,6 @@
 // Console: the log for developers. On Apple platforms, this is the unified log, which Console.app
-// and Xcode show. On others, swift-log writes the log, and the program chooses the destination.
+// and Xcode show. On other platforms, swift-log writes the log, and the program chooses the
+// destination.
 
 #if canImport(os)
 import os

@@ -7,15 +7,16 @@ import Security
 ///
 /// An absent item is not an error: reading it returns `nil`, and deleting it succeeds.
 public enum KeychainError: LocalizedError, Equatable {
-    /// Both attempts to add the item found an existing item, but the attempt to update the item
-    /// found none. Another program was saving and deleting the item at the same time. Retry.
+    /// A save adds the item, updates it if it exists already, and adds it again if it no longer
+    /// exists. The second addition found an item, too: another program was saving and deleting the
+    /// item at the same time. Retry.
     case duplicateItem
     /// The item could not be added, because the keychain reported that it does not exist. This
     /// should never happen. Retry.
     case itemNotFound
     /// The keychain returned this status. `errSecInteractionNotAllowed` (-25308) means that the
     /// item is locked: retry after the device is unlocked. `errSecDecode` (-26275) means that
-    /// the item is damaged, or that its bytes are not text; it is not changed.
+    /// the item is damaged, or that its bytes are not text; the item is not changed.
     case unexpectedStatus(OSStatus)
 
     init(_ status: OSStatus) {

@@ -1,7 +1,7 @@
-// sign-in-service: stands in for Apple's sign-in. The answers to `POST /sign-in` with an account
-// are:
+// sign-in-service: stands in for Apple's sign-in. The command line determines how each
+// `POST /sign-in` with an account is answered:
 //   succeed   the identifier of the user
-//   cancel    the user cancels
+//   cancel    status 403, as if the user had canceled
 //   fail      status 500
 //   slow      the same as succeed, two seconds later
 

@@ -1,5 +1,5 @@
-// AppleAuthServiceTests: how AppleAuthService handles the responses of the sign-in service, for
-// which a process stands in.
+// AppleAuthServiceTests: how AppleAuthService handles the responses of the sign-in service. A
+// process on this machine replaces the real service.
 
 import ExampleTesting
 import Foundation
@@ -141,7 +141,7 @@ import Glibc
     }
 }
 
-/// Listens on the loopback interface and never responds. The kernel accepts the connections.
+/// Listens on the loopback interface and never responds. The kernel completes the connections.
 private final class SilentServer {
     private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     let port: UInt16

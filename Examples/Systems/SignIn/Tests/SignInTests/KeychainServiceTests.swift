@@ -11,7 +11,7 @@ import Testing
     let test = TestKeychain()
     let keychain = silent
 
-    @Test func `KeychainService has the names that the app's other code uses`() throws {
+    @Test func `KeychainService has the members that the app's other code uses`() throws {
         let keychain = KeychainService.shared
         let save: (String, KeychainService.Key) throws -> Void = keychain.save(_:for:)
         let read: (KeychainService.Key) throws -> String? = keychain.read(for:)
@@ -157,7 +157,8 @@ import Testing
         var reached: Set<String> = []
         try test.withSecItem { () throws in
             try keychain.save(alice, for: .userIdentifier)
-            // errSecItemNotFound is a failure only of a save. Other tests cover it.
+            // `read`, `delete` and `exists` treat errSecItemNotFound as success. Other tests cover
+            // that status.
             for status in Statuses.failures + [-99_999] where status != errSecItemNotFound {
                 test.inject(.failure(.init(rawValue: status)))
                 let error =
@@ -177,7 +178,7 @@ import Testing
         #expect(reached.count == 380)
     }
 
-    @Test func `each error has the specified text`() {
+    @Test func `each error has the text of the specification`() {
         let errors: [(any Error, String)] = [
             (KeychainError.duplicateItem, "Item already exists in Keychain"),
             (KeychainError.itemNotFound, "Item not found in Keychain"),

@@ -1,5 +1,5 @@
-// OverlapTests: overlapping calls of the view model's functions. The model carries them out in
-// order, rejects them or drops them.
+// OverlapTests: overlapping calls of the view model's functions. The model carries restores and a
+// sign-in out in order, rejects a second sign-in, and drops what a sign-out has overtaken.
 
 import Dispatch
 import KeychainTesting
@@ -20,7 +20,7 @@ import Testing
         get throws { try silent.read(for: .userIdentifier) }
     }
 
-    @Test func `overlapping calls are carried out in the order in which they were made`()
+    @Test func `overlapping restores and a sign-in are carried out in the order of the calls`()
         async throws
     {
         try await test.withSecItem { () async throws in

@@ -1,6 +1,6 @@
-// ProgramTests: the program sign-in, which each test runs once for each launch of the app. The
-// tests check the console session in README.md, the responses of the service, and keychains that
-// fail.
+// ProgramTests: the program sign-in. Each run of the program stands for one launch of the app. The
+// tests check the console session in README.md, the responses of the sign-in service, and keychains
+// that fail.
 
 import ExampleTesting
 import Foundation
@@ -49,7 +49,7 @@ import Testing
         #expect(try home.run("sign-in sign-out") == "signed out\n")
     }
 
-    @Test func `the session outlives the removal of the program`() throws {
+    @Test func `the session remains if the program is removed and installed again`() throws {
         try turnOn()
         let alice = try signIn()
         _ = try home.run("mkdir package && ln bin/sign-in bin/sign-in.entitlements package")
@@ -102,7 +102,7 @@ import Testing
         #expect(console.contains("save userIdentifier: 0\n"))
         #expect(!console.contains("001234"))
         #expect(!console.contains("alice"))
-        // Without the option, there is no log.
+        // Without the option `--verbose`, nothing is logged to the console.
         #expect(try home.run("sign-in status 2>&1 >/dev/null") == "")
     }
 
@@ -131,7 +131,7 @@ import Testing
         #expect(try home.run("sign-in sign-out; sign-in status") == "signed out\nsigned out\n")
     }
 
-    // MARK: Responses of the service
+    // MARK: Responses of the sign-in service
 
     @Test func `a cancelled sign-in doesn't change the session and prints no error`() throws {
         try turnOn("cancel succeed cancel")

@@ -70,7 +70,7 @@ final class Calls: Sendable {
             return true
         }
         guard isHeld else { return }
-        // If the test never releases the call, the test fails here and doesn't hang.
+        // If the test doesn't release the call within a minute, the test fails and doesn't hang.
         #expect(gate.wait(timeout: .now() + 60) == .success)
         state.withLock { $0.isHolding = false }
     }

@@ -1,5 +1,5 @@
-// Statuses: every status that a call to the keychain can return except errSecSuccess, as defined in
-// Apple's SecBase.h (apple-oss-distributions/Security, Security-61901.0.87.0.1).
+// Statuses: every status that Apple's SecBase.h defines, except errSecSuccess
+// (apple-oss-distributions/Security, Security-61901.0.87.0.1).
 
 import Security
 

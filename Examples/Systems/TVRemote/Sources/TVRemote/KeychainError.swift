@@ -11,7 +11,8 @@ public enum KeychainError: Error, LocalizedError {
     /// The value can't be encoded as JSON. The keychain was not called.
     case encodingFailed
 
-    /// The status and the system's text for it, or that the value can't be encoded.
+    /// A description for users: the status and the system's text for the status, or a sentence that
+    /// says that the value can't be encoded.
     public var errorDescription: String? {
         switch self {
         case .unexpectedStatus(let status):

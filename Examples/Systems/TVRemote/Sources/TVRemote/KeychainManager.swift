@@ -21,9 +21,9 @@ public final class KeychainManager: Sendable {
 
     /// Saves a value, replacing an existing one.
     ///
-    /// The value is stored when this method returns. If it throws, nothing was changed, unless the
-    /// connection to a keychain service broke or the disk failed to confirm the write. In these
-    /// cases, the change may have been made. Load the value before you retry.
+    /// The value is stored when this method returns. If this method throws, nothing was changed,
+    /// unless the connection to a keychain service broke or the disk failed to confirm the write.
+    /// In these cases, the change may have been made. Load the value before you retry.
     ///
     /// - Parameters:
     ///   - object: The value.
@@ -60,7 +60,7 @@ public final class KeychainManager: Sendable {
     /// - Returns: The value, or `nil` if none exists.
     /// - Throws: `DecodingError` if the stored value can't be decoded as this type. The value
     ///   isn't changed, and can still be loaded as its original type. The error contains the type
-    ///   and nothing of the value. ``KeychainError/unexpectedStatus(_:)`` with
+    ///   and nothing of the value. In the other cases, ``KeychainError/unexpectedStatus(_:)`` with
     ///   `errSecInteractionNotAllowed` before the first unlock, with `errSecDecode` for an item
     ///   without data, or with another status of the keychain.
     ///
@@ -90,9 +90,9 @@ public final class KeychainManager: Sendable {
     /// - Parameters:
     ///   - service: The service that the value belongs to.
     ///   - account: The account of the value.
-    /// - Throws: ``KeychainError/unexpectedStatus(_:)``. The value still exists, unless the
-    ///   connection to a keychain service broke or the disk failed to confirm the write. In these
-    ///   cases, the value may have been deleted.
+    /// - Throws: ``KeychainError/unexpectedStatus(_:)`` with the status of the keychain. If this
+    ///   method throws, a stored value still exists, unless the connection to a keychain service
+    ///   broke or the disk failed to confirm the write. In these cases, it may have been deleted.
     ///
     /// The corresponding call is `SecItemDelete`.
     public func delete(service: String, account: String) throws {
@@ -122,8 +122,8 @@ public final class KeychainManager: Sendable {
         ]
     }
 
-    /// The data and the protection class to store. They replace those of an existing item, which
-    /// keeps its other attributes.
+    /// The data and the protection class to store. An update replaces these two of an existing
+    /// item, which keeps its other attributes.
     private func contents(_ data: Data) -> [String: Any] {
         [
             kSecValueData as String: data,

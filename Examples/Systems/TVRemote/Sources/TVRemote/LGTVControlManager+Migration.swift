@@ -99,8 +99,8 @@ extension LGTVControlManager {
         }
         defaults.removeObject(forKey: LegacyKey.clientKey)
         guard defaults.synchronize() else {
-            // The key is still in the file. Restore it in memory, because otherwise the next
-            // migration in this process would find nothing to do.
+            // The key is still in the file of the defaults. Restore the key in memory, because
+            // otherwise the next migration in this process would find nothing to do.
             defaults.set(plain, forKey: LegacyKey.clientKey)
             throw ClientKeyMigrationError.plainKeyRemains
         }

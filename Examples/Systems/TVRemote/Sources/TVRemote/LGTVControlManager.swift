@@ -8,7 +8,7 @@
 
 import Synchronization
 
-/// Gives app and widget access to the television.
+/// Connects an app and its widget to the television.
 ///
 /// A manager can be used from any thread. Saving, loading and clearing credentials access the
 /// keychain and block the calling thread. Connecting does not block its caller.
@@ -119,8 +119,8 @@ public final class LGTVControlManager: Sendable {
     ///
     /// Without a key, the television asks its user, and the key that it returns is stored. If
     /// pairing fails, the addresses are stored without a key. A stored key of another television is
-    /// kept with its addresses until the new television has accepted. The calling actor is not
-    /// blocked.
+    /// kept with its addresses until the new television has accepted the connection. The calling
+    /// actor is not blocked.
     ///
     /// - Parameters:
     ///   - ip: The television's IP address.

@@ -1,5 +1,5 @@
-// tv-app: the app of the remote control. It connects to a television and stores the credentials
-// that its widget uses.
+// tv-app: the app of the remote control. The app connects to a television and stores the
+// credentials that the app's widget uses.
 
 import Foundation
 import TVRemote

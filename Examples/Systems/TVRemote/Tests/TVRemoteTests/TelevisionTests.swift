@@ -54,13 +54,14 @@ import Testing
         #expect(text.contains(#":"LG TV Remote""#))
     }
 
-    /// The answers of the television or its user, and the corresponding errors.
+    /// How a registration can end without a key, and the error for it: the user of the television
+    /// declines, or the television fails.
     static let refusals: [(String, LGTVControlError)] = [
         ("decline", .declined), ("fail", .unexpectedAnswer(500)),
     ]
 
     @Test(arguments: refusals)
-    func `a refused registration throws its error, and the next attempt succeeds`(
+    func `a declined or failed registration throws the matching error, and the next one succeeds`(
         _ answer: String, _ error: LGTVControlError
     ) async throws {
         _ = try home.run("television on \(answer) accept")
@@ -106,7 +107,7 @@ import Testing
     }
 
     @Test
-    func `a reset television refuses the old key, and pairs again after the key is cleared`()
+    func `a reset television refuses the old key, and pairs again after the app clears its key`()
         async throws
     {
         _ = try home.run("television on")
@@ -127,7 +128,7 @@ import Testing
         #expect(try keys == [new])
     }
 
-    @Test func `the key is in the body of a request, and nowhere else`() throws {
+    @Test func `a registration request contains the key only in its body`() throws {
         let key = "9ba71d29c353cf0bdcc00c4b0a8cc189"
         let television = Television(
             ipAddress: "10.0.0.14", port: 3000, timeLimit: .seconds(60))

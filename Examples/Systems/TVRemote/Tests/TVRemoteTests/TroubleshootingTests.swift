@@ -24,7 +24,7 @@ import Testing
         #expect(try home.run("mv list \(file); tv-widget") == Processes.connected)
     }
 
-    @Test func `an entitlements file that can't be read gives -34018`() throws {
+    @Test func `an entitlements file that isn't a valid property list gives -34018`() throws {
         let file = "bin/tv-widget.entitlements"
         let output = try home.run("cp \(file) list; echo '<plist>' >\(file); tv-widget")
         #expect(output.hasPrefix("tv-widget: The keychain answered -34018: "))
