@@ -113,6 +113,31 @@ import Testing
         #expect(read.map { "\($0.name)=\($0.secret)" } == items)
     }
 
+    /// A combining mark belongs to the character before it, here a separator or a quotation mark.
+    @Test(
+        arguments: [
+            (.env, "A=\u{301}b=c", ["s A=\u{301}b=c"]), (.env, "A='\u{301}b'", ["s A=\u{301}b"]),
+            (.netrc, "machine h login a password \u{301}b", ["h a=\u{301}b"]),
+            (.csv, "name,password\nm,\u{301}b\n", ["m=\u{301}b"]),
+            (
+                .docker, "{\"auths\": {\"r\": {\"auth\": \"YTrMgWI6Yw==\"}}}",
+                ["r a=\u{301}b:c"]
+            ),
+            (.gitCredentials, "https://a:\u{301}b:c@h", ["h a=\u{301}b:c"]),
+        ] as [(ImportSource, String, [String])])
+    func `a secret that begins with a combining mark is imported unchanged`(
+        _ source: ImportSource, _ text: String, _ items: [String]
+    ) throws {
+        let read = try source.items(in: Array(text.utf8), named: "f", service: "s")
+        #expect(read.map { "\($0.name)=\($0.secret)" } == items)
+    }
+
+    @Test func `lines of a password store's entry may end in CR LF`() {
+        let items = PasswordStore.items(of: "web/ada", "\u{301}b\r\nnote\r\n", modified: nil)
+        #expect(
+            items.map { "\($0.name)=\($0.secret)" } == ["web ada=\u{301}b", "web (notes) ada=note"])
+    }
+
     @Test func `the search of a password store follows symbolic links to folders`() throws {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appending(path: UUID().uuidString).path

@@ -96,6 +96,12 @@ import Testing
         }
     }
 
+    @Test func `a text keyring may have CR LF line ends and secrets with combining marks`() throws {
+        let text = "[keyring]\r\n[1]\r\ndisplay-name=a\r\nsecret=\u{301}b=c\\n\u{301}\\\\\r\n"
+        let items = try read(Array(text.utf8), nil)
+        #expect(items.map(\.data) == [Data("\u{301}b=c\n\u{301}\\".utf8)])
+    }
+
     @Test func `items with the same name are numbered`() throws {
         let text = "[keyring]\n[1]\ndisplay-name=a\nsecret=x\n[2]\ndisplay-name=a\nsecret=y\n"
         #expect(try read(Array(text.utf8), nil).map(\.name) == ["a", "a (2)"])

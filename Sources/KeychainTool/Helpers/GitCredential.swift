@@ -32,11 +32,11 @@ struct GitCredential {
         }
         var said: [String: String] = [:]
         var capabilities: Set<String> = []
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in text.lines {
             if line.isEmpty { break }
-            guard let equals = line.firstIndex(of: "=") else { continue }
-            let value = String(line[line.index(after: equals)...])
-            switch line[..<equals] {
+            guard let parts = line.split(atFirst: "=") else { continue }
+            let value = String(parts.after)
+            switch parts.before {
             case "capability[]": capabilities.insert(value)
             case let name: said[String(name)] = value
             }
@@ -85,11 +85,11 @@ struct GitCredential {
 
         init?(_ data: Data?) {
             guard let data, let text = String(validating: data, as: UTF8.self) else { return nil }
-            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            let lines = text.lines
             password = lines.first.map(String.init) ?? ""
             for line in lines.dropFirst() {
-                guard let equals = line.firstIndex(of: "=") else { continue }
-                remarks[String(line[..<equals])] = String(line[line.index(after: equals)...])
+                guard let parts = line.split(atFirst: "=") else { continue }
+                remarks[String(parts.before)] = String(parts.after)
             }
         }
     }

@@ -35,10 +35,9 @@ enum AWSCredentialFile {
 
     static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
         var profiles: [Profile] = []
-        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (index, bytes) in lines.enumerated() {
-            let isIndented = bytes.first == 0x20 || bytes.first == 0x09
-            let line = trimmed(String(Substring(bytes))[...])
+        for (index, whole) in text.lines.enumerated() {
+            let isIndented = whole.utf8.first == 0x20 || whole.utf8.first == 0x09
+            let line = trimmed(whole)
             guard !line.isEmpty, !line.hasPrefix("#"), !line.hasPrefix(";") else { continue }
             if line.hasPrefix("["), line.hasSuffix("]") {
                 let name = trimmed(line.dropFirst().dropLast())
@@ -47,16 +46,15 @@ enum AWSCredentialFile {
             }
             // An indented line is a nested setting of an AWS service, and is ignored.
             if isIndented { continue }
-            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, !profiles.isEmpty else {
+            guard let setting = line.split(atFirst: "="), !profiles.isEmpty else {
                 throw ImportProblem(
                     line: index + 1,
                     text: "The line is neither [PROFILE] nor NAME = VALUE below a "
                         + "profile.")
             }
-            let value = String(trimmed(parts[1]))
+            let value = String(trimmed(setting.after))
             let last = profiles.count - 1
-            switch trimmed(parts[0]).lowercased() {
+            switch trimmed(setting.before).lowercased() {
             case "aws_access_key_id": profiles[last].credentials.accessKeyID = value
             case "aws_secret_access_key": profiles[last].credentials.secretAccessKey = value
             case "aws_session_token": profiles[last].credentials.sessionToken = value

@@ -30,15 +30,15 @@ enum DockerConfigFile {
             } else if let auth = registry.auth, !auth.isEmpty {
                 guard let data = Data(base64Encoded: auth),
                     let login = String(validating: data, as: UTF8.self),
-                    let colon = login.firstIndex(of: ":")
+                    let parts = login.split(atFirst: ":")
                 else {
                     throw ImportProblem(
                         line: 1, text: "“auth” of \(printable(server)) is not USER:PASSWORD.")
                 }
                 // Docker, too, ignores zero bytes before and after the password that it reads.
-                var password = login[login.index(after: colon)...].drop { $0 == "\0" }
+                var password = parts.after.drop { $0 == "\0" }
                 while password.last == "\0" { password.removeLast() }
-                items.append(item(server, String(login[..<colon]), String(password)))
+                items.append(item(server, String(parts.before), String(password)))
             }
         }
         return items

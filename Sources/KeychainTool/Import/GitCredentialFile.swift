@@ -4,10 +4,8 @@
 enum GitCredentialFile {
     static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
         var items: [ImportedItem] = []
-        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (index, bytes) in lines.enumerated() {
-            var line = String(Substring(bytes))[...]
-            if line.utf8.last == UInt8(ascii: "\r") { line = line.dropLast() }
+        for (index, whole) in text.lines.enumerated() {
+            let line = whole.withoutReturn
             // git ignores empty lines and comments.
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             guard let item = item(of: line, line: index + 1) else {
@@ -25,9 +23,8 @@ enum GitCredentialFile {
         let rest = parts[1].dropFirst(2)
         let authority = rest.prefix { $0 != "/" }
         guard let sign = authority.lastIndex(of: "@") else { return nil }
-        let login = authority[..<sign].split(
-            separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard login.count == 2, let user = decoded(login[0]), let password = decoded(login[1]),
+        guard let login = authority[..<sign].split(atFirst: ":"),
+            let user = decoded(login.before), let password = decoded(login.after),
             let place = decoded(authority[authority.index(after: sign)...]),
             let (host, port) = NetworkNames.hostAndPort(place[...]),
             let path = decoded(rest.dropFirst(authority.count + 1))

@@ -20,9 +20,7 @@ enum KeychainDump {
     static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
         var entries: [Entry] = []
         var isData = false
-        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (index, bytes) in lines.enumerated() {
-            let line = String(Substring(bytes))[...]
+        for (index, line) in text.lines.enumerated() {
             if line.hasPrefix("keychain: ") {
                 entries.append(Entry(line: index + 1))
                 isData = false

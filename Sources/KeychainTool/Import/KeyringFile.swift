@@ -214,8 +214,8 @@ private enum KeyringText {
         var items: [Int: KeyringFile.Item] = [:]
         var number: Int?
         var attribute = ""
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        for (index, line) in lines.enumerated() {
+        for (index, whole) in text.lines.enumerated() {
+            let line = whole.withoutReturn
             if line.hasPrefix("["), line.hasSuffix("]") {
                 let heading = line.dropFirst().dropLast().split(separator: ":")
                 number = heading.first.flatMap { Int($0) }
@@ -223,14 +223,14 @@ private enum KeyringText {
                 attribute = heading.count == 2 ? String(heading[1]) : ""
                 continue
             }
-            guard let number, let sign = line.firstIndex(of: "=") else { continue }
+            guard let number, let parts = line.split(atFirst: "=") else { continue }
             guard var item = items[number] else {
                 throw ImportProblem(line: index + 1, text: "The line belongs to no item.")
             }
-            let value = unescaped(line[line.index(after: sign)...])
+            let value = unescaped(parts.after)
             // The name of an attribute precedes its value. Once the name has been read, `attribute`
             // is an equals sign followed by the name.
-            switch (attribute, line[..<sign]) {
+            switch (attribute, parts.before) {
             case ("", "display-name"): item.name = value
             case ("", "secret"): item.secret = Data(value.utf8)
             case ("", "binary-secret"):
@@ -252,25 +252,25 @@ private enum KeyringText {
 
     /// Replaces the escape sequences of GLib's key files.
     private static func unescaped(_ text: Substring) -> String {
-        var result = ""
+        var result = String.UnicodeScalarView()
         var isEscaped = false
-        for character in text {
+        for scalar in text.unicodeScalars {
             if isEscaped {
                 isEscaped = false
-                switch character {
-                case "n": result += "\n"
-                case "r": result += "\r"
-                case "t": result += "\t"
-                case "s": result += " "
-                default: result.append(character)
+                switch scalar {
+                case "n": result.append("\n")
+                case "r": result.append("\r")
+                case "t": result.append("\t")
+                case "s": result.append(" ")
+                default: result.append(scalar)
                 }
-            } else if character == "\\" {
+            } else if scalar == "\\" {
                 isEscaped = true
             } else {
-                result.append(character)
+                result.append(scalar)
             }
         }
-        return result
+        return String(result)
     }
 
     private static func data(hexadecimal text: String) -> Data? {

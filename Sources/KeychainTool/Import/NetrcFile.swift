@@ -19,11 +19,10 @@ enum NetrcFile {
         var isMacro = false
         // The keyword whose value is expected next.
         var awaiting: (word: String, line: Int)?
-        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (index, bytes) in lines.enumerated() {
+        for (index, line) in text.lines.enumerated() {
             let number = index + 1
             let words = try words(
-                of: Array(bytes), line: number, isMacro: isMacro, after: awaiting?.word)
+                of: Array(line.utf8), line: number, isMacro: isMacro, after: awaiting?.word)
             if isMacro {
                 isMacro = !words.isEmpty
                 continue

@@ -137,7 +137,7 @@ struct PasswordStore {
         }
         var codes: [String] = []
         var notes: [Substring] = []
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        var lines = text.lines.map(\.withoutReturn)
         if lines.count > 1, lines.last == "" { lines.removeLast() }
         for (index, line) in lines.enumerated() {
             if let uri = try? OneTimeSecret(String(line)).uri {

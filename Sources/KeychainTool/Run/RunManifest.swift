@@ -76,14 +76,14 @@ struct RunManifest {
         guard !rest.isEmpty, !rest.hasPrefix("#") else { return nil }
         let word = rest.prefix { !isBlank($0) }
         if word == "export" { rest = trimmed(rest.dropFirst(word.count)) }
-        guard let equals = rest.firstIndex(of: "=") else {
+        guard let parts = rest.split(atFirst: "=") else {
             throw Problem("The “=” is missing. Write NAME=VALUE.")
         }
-        let name = trimmed(rest[..<equals])
+        let name = trimmed(parts.before)
         guard NamedItem.isVariable(name) else {
             throw Problem(NamedItem.complaint(about: name))
         }
-        let text = try value(of: trimmed(rest[rest.index(after: equals)...]))
+        let text = try value(of: trimmed(parts.after))
         return (String(name), try reference(text))
     }
 
@@ -105,18 +105,18 @@ struct RunManifest {
     // MARK: Values
 
     private static func value(of text: Substring) throws(Problem) -> String {
-        guard let quote = text.first, quote == "'" || quote == "\"" else {
+        guard let quote = text.unicodeScalars.first, quote == "'" || quote == "\"" else {
             return String(withoutRemark(text))
         }
-        var value = ""
-        var rest = text.dropFirst()
+        var value = String.UnicodeScalarView()
+        var rest = text.unicodeScalars.dropFirst()
         while let character = rest.popFirst() {
             if character == quote {
-                let after = trimmed(rest)
+                let after = trimmed(Substring(rest))
                 guard after.isEmpty || after.hasPrefix("#") else {
                     throw Problem("There is text after the closing quote.")
                 }
-                return value
+                return String(value)
             }
             guard quote == "\"", character == "\\" else {
                 value.append(character)
@@ -127,7 +127,9 @@ struct RunManifest {
         throw Problem("The closing quote is missing. A value can't continue on the next line.")
     }
 
-    private static func escaped(_ character: Character?) throws(Problem) -> Character {
+    private static func escaped(
+        _ character: Unicode.Scalar?
+    ) throws(Problem) -> Unicode.Scalar {
         switch character {
         case "n": "\n"
         case "r": "\r"

@@ -23,9 +23,7 @@ struct SectionedText {
     private var settings: [Setting] = []
 
     init(_ text: String) throws(TextProblem) {
-        // Split the bytes and not the characters, because CR LF is a single character in Swift.
-        lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            .map { String(Substring($0)) }
+        lines = text.lines.map { String($0) }
         var section: String?
         // The indentation of the last setting. Lines with a larger indentation continue its value.
         var indentation: Int?
