@@ -1,15 +1,15 @@
 // KeychainEngine+SecureEnclave: keys that hardware generates and keeps, and the rows that hold
 // their blobs.
 //   (1) Without hardware there are no such keys. They are never generated in software instead.
-//   (2) A key's authorization value is opened for one use of the key. Like the secret of an item,
-//       it is encrypted under the key of its protection class, and opening it requires whatever the
-//       key's constraints require.
+//   (2) A key's authorization value is opened for one use of the key. It is encrypted under the
+//       class key of the key's protection class. Opening it requires whatever the key's constraints
+//       require, as for the secret of an item.
 //   (3) No lock of the keychain is held while the hardware makes or uses a key.
 //   (4) The secret of a row of such a key is a blob. Its format is checked when the row is added,
 //       and neither the blob nor the access control in the row changes afterwards. Reading the blob
 //       requires no authentication, because its constraints are enforced when the key is used.
-//   (5) The database records for which classes blobs were made. When the keys of these classes are
-//       rotated, the old ones are kept as retired keys.
+//   (5) The database records for which classes blobs were made. When the class keys of these
+//       classes are rotated, the old class keys are kept as retired keys.
 //   (6) The row has the protection class and the constraints of its key.
 //   (7) Requests to make or use a key are logged with their name and status only: they contain no
 //       attribute names that could be logged.
@@ -45,8 +45,8 @@ extension KeychainEngine {
             try checkKeepable(key.constraints)
             let classKeys = try keys(for: key.protection)
             let made = try make(key, hardware, classKeys)
-            // This precedes handing out the blob, so that a rotation keeps the class key that opens
-            // it.
+            // The class is recorded before the blob is handed out, so that a rotation keeps the
+            // class key that opens the blob.
             if try !store.blobClasses().contains(key.protection) {
                 try write { transaction throws(KeychainFailure) in
                     try transaction.noteBlob(of: key.protection)
@@ -67,8 +67,8 @@ extension KeychainEngine {
         var blob = SecureEnclaveBlob(
             identifier: .random(), protection: key.protection, constraints: key.constraints,
             publicKey: Data(), wrappedKey: Data())
-        // This precedes the call to the hardware, so that no key is made if the password is
-        // missing.
+        // This precedes the call to the hardware, so that no key is made if a required application
+        // password is missing.
         let content = try content(
             sealing: value, for: binding(blob), password: proof(key.authorization).password)
         let made = try hardware.makeKey(authorization: authorization)
@@ -179,7 +179,7 @@ extension KeychainEngine {
 // MARK: - Rows
 
 extension ItemRecord {
-    /// Whether the record describes a key in this keychain's hardware.
+    /// Whether the record describes a hardware key: the item is a key and names the Secure Enclave.
     var isOfSecureEnclave: Bool { itemClass == .key && attributes.nameSecureEnclave }
 }
 

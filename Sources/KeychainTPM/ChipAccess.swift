@@ -1,8 +1,9 @@
 // ChipAccess: this process's only connection to a TPM chip, with retries while other programs use
 // it.
 //   (1) One operation runs at a time, under a lock that is held for the whole operation.
-//   (2) A broken connection is reopened once per operation. An operation stores nothing in the
-//       chip, so it can be retried as a whole.
+//   (2) If a connection proves to be broken during an operation, it is reopened, and the operation
+//       is retried, at most once per operation. An operation stores nothing in the chip, so it can
+//       be retried as a whole.
 
 #if TPM
 

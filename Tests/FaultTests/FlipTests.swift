@@ -9,8 +9,8 @@ import TestPrograms
 import Testing
 
 @Suite(.serialized) struct FlipTests {
-    /// In the large files every seventh byte is flipped, so that each position in a word occurs.
-    /// The long sweep `flips` flips every byte that isn't zero.
+    /// In the database and its write-ahead log, every seventh byte is flipped, so that each
+    /// position within a word occurs. The long sweep `flips` flips every byte that isn't zero.
     private func step(_ file: String) -> Int { file.hasPrefix("keychain.db") ? 7 : 1 }
 
     /// Flips bytes of a file, one at a time, in two concurrent processes.
@@ -60,7 +60,7 @@ import Testing
         print("bytes of a small keychain: \(flips) flips")
     }
 
-    @Test func `no flipped byte in a log causes a wrong answer`() throws {
+    @Test func `no flipped byte in a write-ahead log causes a wrong answer`() throws {
         let master = try TemporaryFolder()
         let child = try faultWriter("leave-log", master.path)
         #expect(child.lines() == ["ready"])
@@ -94,7 +94,7 @@ import Testing
 
             if (try? probe(folder, expected.values)) == nil {
                 tally.structural += 1
-                // A damaged log is kept for the recovery to read.
+                // A damaged write-ahead log is kept, so that the recovery can read it.
                 let isChanged = try folder.contents()["keychain.db-wal"] != content
                 #expect(file == "keychain.db" || !isChanged, "\(place): the log was changed")
             }
@@ -113,8 +113,8 @@ import Testing
                     missing.append(account)
                 }
             }
-            // A flip makes at most one item unreadable, and never without a report. Other missing
-            // items are rows in doubt: they are set aside, and the report lists them.
+            // A flip makes at most one item unreadable, and the report is then not complete. Other
+            // missing items are rows in doubt: they are set aside, and the report lists them.
             let illegibleCount = missing.count - report.doubtfulItems.count
             #expect(illegibleCount <= (report.isComplete ? 0 : 1), "\(place): \(missing)")
             #expect(missing.isEmpty || !report.isComplete, "\(place): \(missing)")
@@ -132,7 +132,8 @@ import Testing
                 + "\(tally.lost) items lost, \(tally.doubtful) rows left in doubt")
     }
 
-    /// Adds items of many sizes, then deletes some of them. Part of the data is only in the log.
+    /// Adds items of many sizes, then deletes some of them. Part of the data is only in the
+    /// write-ahead log.
     /// - Returns: The secrets of the remaining items, and the files.
     private func fill(
         _ folder: TemporaryFolder, itemCount: Int, deletedCount: Int

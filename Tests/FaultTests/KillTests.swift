@@ -7,7 +7,8 @@ import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// The expected items after a sequence of steps. The fault-writer defines steps in the same way.
+/// The expected items after a sequence of steps. The program fault-writer carries out the same
+/// steps.
 private struct Oracle {
     private(set) var values: [String: Data] = [:]
 

@@ -133,7 +133,7 @@ import Testing
         (.afterFirstUnlockThisDeviceOnly, false, true),
         (.always, false, false),
     ])
-    func `a key can be used in the lock states of its protection class`(
+    func `a key can be used in exactly the lock states in which items of its class can be read`(
         _ protection: ProtectionClass, stopsWhenLocked: Bool, stopsBeforeUnlock: Bool
     ) throws {
         let keychain = try keychain()
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test
-    func `a key that requires a passcode to be set is lost when the passcode is removed`() throws {
+    func `a key of the when-passcode-set class is lost when the passcode is removed`() throws {
         let keychain = try keychain()
         let key = try make(keychain, protection: .whenPasscodeSetThisDeviceOnly)
         try keychain.engine.removePasscode(passcode("1234"))
@@ -380,7 +380,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `deleting a hardware key keeps a version only on request, even if all programs keep them`(
+    func `deleting a hardware key keeps a version only on request, even if all changes keep one`(
         isLocked: Bool
     ) throws {
         let keychain = try keychain()
@@ -405,8 +405,8 @@ import Testing
             try engine.store.forEachVersion(includesSecret: false) { version in
                 if let version { references.append(version.row.reference) }
             }
-            // Both versions are of the item that the first pass added: one is from the change of
-            // its label, and one from its deletion.
+            // Both versions are of the item that was added in the first pass, with `keepsVersions`:
+            // one is from the change of its label, and one from its deletion.
             #expect(references.count == 2 && Set(references).count == 1)
         }
     }

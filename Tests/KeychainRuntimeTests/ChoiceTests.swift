@@ -60,7 +60,7 @@ struct ChoiceRow: Sendable {
     static let system = "/run/keychaind/socket"
     static let configuration = "/c/keychain/config.json"
 
-    /// The rules are in the order of the file KeychainChoice.swift.
+    /// The rows follow the order of the rules in KeychainChoice.swift.
     static let rows: [ChoiceRow] = [
         // The environment variable for the service.
         ChoiceRow(
@@ -145,7 +145,7 @@ struct ChoiceRow: Sendable {
         ChoiceRow(
             name: "the user has no folder for sockets", sockets: [user, system],
             mode: .service(socket: system), mention: "machine"),
-        // A cron job, for example, runs without the environment variable for this folder.
+        // A cron job, for example, runs without XDG_RUNTIME_DIR. The folder is found without it.
         ChoiceRow(
             name: "the login manager's folder is found",
             sockets: [ChoiceRow.standardSocket, system], folder: (geteuid(), S_IFDIR | 0o700),

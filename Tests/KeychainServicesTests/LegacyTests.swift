@@ -58,8 +58,9 @@ import Testing
     }
 }
 
-/// Calls deprecated functions. Only deprecated code can call them without a warning. The tests
-/// call them through this protocol, which isn't deprecated.
+/// Calls deprecated functions. Only code that is itself deprecated can call these functions without
+/// a warning. Therefore `answers` is deprecated in the types below, and the tests read it through
+/// this protocol, in which it isn't deprecated.
 private protocol LegacyCalls {
     static var answers: [(name: String, status: OSStatus?)] { get }
 }

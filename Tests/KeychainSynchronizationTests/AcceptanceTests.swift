@@ -1,5 +1,6 @@
 // AcceptanceTests: the rows of Documentation/Synchronization.md, "What a reader rejects, and what
-// it accepts". Each entry here is one that no machine writes, signed by a member.
+// it accepts". The tests sign entries with a member's keys. The entries are such as no machine of
+// this project writes.
 
 import Crypto
 import Foundation
@@ -38,7 +39,7 @@ import Testing
         return try LogEntry(frame, parts, by: a.replica.keys)
     }
 
-    /// Expects that machine b accepts an entry, as its bytes, without a notice.
+    /// Encodes and decodes an entry, and expects that machine b accepts it without a notice.
     private func expectAccepted(
         _ entry: LogEntry, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -118,7 +119,8 @@ import Testing
         }
     }
 
-    @Test func `a name that can't be read is no name, and one of over 512 bytes is rejected`()
+    @Test
+    func `an unreadable name counts as no name, and a sealed name of over 512 bytes is rejected`()
         throws
     {
         for count in [0, 40, 512, 513] {
@@ -152,7 +154,8 @@ import Testing
                     stranger: LogHead(index: 7, digest: frame.previous.digest),
                 ]
             })
-        // So they may in an entry with nothing else, and with an earlier head than before.
+        // Entries that state only one head are accepted too, even if each states an earlier head of
+        // the same log than the entry before.
         let heads = try server.logs[b.id].map { log in
             try log.values.map { try LogEntry(decoding: $0).head }
         }
@@ -161,7 +164,8 @@ import Testing
         }
     }
 
-    @Test func `an entry names a head of the membership log that the reader knows or waits`()
+    @Test
+    func `an entry waits if it names a head of the membership log that the reader doesn't know`()
         throws
     {
         for known in [LogHead.empty, LogHead(index: 9, digest: .zero)] {
@@ -177,7 +181,8 @@ import Testing
         #expect(isFork(rejection(of: other)))
     }
 
-    @Test func `of the heads of another log, only that of the last entry is compared`() throws {
+    @Test
+    func `a stated head of another log is compared only at the last entry that was read`() throws {
         let c = try a.add("third")
         for value in ["1", "2"] {
             try c.set("two", value)
@@ -201,7 +206,8 @@ import Testing
         #expect(b.replica.notices == notices)
     }
 
-    @Test func `a head beyond the end of a log means withheld entries, or a copy of the reader`()
+    @Test
+    func `a head beyond a log's end is a fork in the reader's own log, and withholding in others`()
         throws
     {
         let c = try a.add("third")
@@ -213,7 +219,8 @@ import Testing
         #expect(b.replica.withheld == [c.id: 2])
     }
 
-    @Test func `an entry with another digest than the reader's addition names is a fork`() throws {
+    @Test
+    func `an entry that differs from the head stated in the reader's addition is a fork`() throws {
         let c = try a.add("third")
         let named = try #require(c.replica.circle.member(c.id)?.heads[a.id])
         let other = try entry { frame in
@@ -225,7 +232,8 @@ import Testing
         #expect(c.replica.notices.contains(where: isFork))
     }
 
-    /// A reader that keeps the head before the gap is tested in ReturningTests.
+    /// Here, the reader doesn't know the head of the last entry in the gap. ReturningTests tests a
+    /// reader that keeps this head.
     @Test func `the first entry after a gap may name any previous entry`() throws {
         let digest = try #require(Digest([UInt8](repeating: 7, count: 32)))
         let late = try entry { frame in
@@ -304,7 +312,7 @@ import Testing
 
     @Test func `an entry of more than 1 MiB is rejected`() throws {
         let count = (1 << 20) - (try entry().bytes.count)
-        // The list of wanted keys has a kind, a number and identifiers of 16 bytes.
+        // The list of wanted keys has a kind (1 byte), a count (2) and identifiers of 16 bytes.
         let most = (count - 3) / 16
         func wanted(_ count: Int) -> Set<Bytes16> {
             Set((0..<count).map { Bytes16(high: 7, low: UInt64($0)) })
@@ -316,8 +324,8 @@ import Testing
         try expectAccepted(large)
     }
 
-    /// What the plaintext of a version can contain. A version that can't be decoded is passed over.
-    @Test func `a version of an item that is too large isn't decoded`() throws {
+    /// A reader passes over a version whose plaintext can't be decoded.
+    @Test func `a version whose item is too large isn't decoded`() throws {
         let record = TestMachine.record("large", at: 900_000_000)
         let most = SynchronizedItem.byteLimit - record.encoded().count
         let item = try #require(SynchronizedItem(record, .whenUnlocked, data: Data(count: most)))

@@ -8,8 +8,9 @@ import KeychainSynchronization
 import SynchronizationTestSupport
 import Synchronization
 
-/// An interruption that happens once, at a step with a given number. Only a full disk stays full
-/// from then on. An instance is used for one exchange or one change.
+/// An interruption that happens once, at a step with a given number. Only the interruption by a
+/// full disk lasts: the disk stays full from then on. An instance is used for one exchange or one
+/// change.
 final class Interruption: Sendable {
     enum Kind: CaseIterable, Sendable {
         /// The process that has the keychain open ends before it gets a message.
@@ -72,7 +73,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// Carries something out on the keychain's disk, which may be full.
+    /// Runs `body`, which writes to the keychain's disk. The disk can get full while it runs.
     func onDisk<Result, Failure>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

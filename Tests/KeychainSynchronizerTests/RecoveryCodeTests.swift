@@ -46,7 +46,8 @@ import Testing
         guard case .found(var content) = try MembershipEntry(decoding: record.value).change else {
             throw SynchronizationFailure.malformed("the founding entry")
         }
-        // Everything but the founder is unchanged, the salt included.
+        // The content of the forged entry differs from that of the real founding entry only in the
+        // founder; even the salt is the same.
         let attacker = MachineKeys.random()
         content.founder = attacker.description
         let founding = try MembershipEntry(
@@ -82,8 +83,8 @@ import Testing
             Set(try await three.status().machines.map(\.name)) == ["two", ""])
     }
 
-    /// A server on which another machine is added before each of the first `count` changes of the
-    /// membership log.
+    /// A server on which another machine is added before each of the first `count` requests to
+    /// create a record in the membership log.
     private func racing(_ one: Device, count: Int) -> HookedStore {
         HookedStore.racing(server, count: count) {
             let machine = MachineKeys.random().description
@@ -120,7 +121,7 @@ import Testing
         let joining = two.relay(through: racing(one, count: .max))
         let joiner = RecoveryJoiner(joining, circle: try await one.circle())
         await #expect(throws: JoiningFailure.outrun) { try await joiner.join(code) }
-        // The machine gave up after ten attempts. During each, another machine was added.
+        // The machine gave up after ten attempts. During each attempt, another machine was added.
         #expect(try await one.status().machines.count == 11)
         #expect(try await two.status().state == .none)
         try await two.recover(code)

@@ -7,8 +7,9 @@ import SynchronizationTestSupport
 import Testing
 
 @Suite struct `A stored membership log` {
-    /// A machine that joins stores the last entry first. If it is interrupted, the last entries of
-    /// that circle can be left.
+    /// A machine that joins a circle stores the entries of the membership log in its keychain, the
+    /// last entry first. If the machine is interrupted, only some of the last entries are stored.
+    /// The machine can then join another circle.
     @Test func `entries left by an interrupted attempt to join don't disturb a later circle`()
         async throws
     {

@@ -27,7 +27,7 @@ import Testing
                 try P256.Signing.ECDSASignature(rawRepresentation: signature), for: digest))
     }
 
-    @Test func `with closed standard streams, the library's descriptors don't take their numbers`()
+    @Test func `the library's descriptors don't take the numbers of closed standard streams`()
         async
     {
         await #expect(processExitsWith: .success) {
@@ -60,7 +60,8 @@ import Testing
             // The module reopens the connection that the restart has broken.
             try expectGood(key, module)
             #expect(try module.unseal(sealed).isEqual(to: authorization))
-            // The module reopens the connection even if no call failed before the restart.
+            // The module reopens the connection even if no call failed between the end of the chip
+            // and its restart.
             chip.kill()
             try chip.start()
             try expectGood(key, module)

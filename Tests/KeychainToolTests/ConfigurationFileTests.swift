@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["/config.json", "//config.json", "///config.json"])
-    func `a file that is left empty is deleted, however many slashes its path has`(
+    func `a file whose new content is "{}" is deleted, however many slashes its path has`(
         _ name: String
     ) throws {
         let path = try write(name)
@@ -31,7 +31,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `a file that is left empty stays if a link leads to it`() throws {
+    @Test func `a file whose new content is "{}" isn't deleted if a link leads to it`() throws {
         let path = try write("/docker.json")
         let link = folder + "/config.json"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)

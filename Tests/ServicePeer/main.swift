@@ -1,4 +1,5 @@
-// service-peer: a client of the service, honest or not.
+// service-peer: a client of the service, for tests. The first argument selects what it does: some
+// of its actions are those of an honest client, others are attacks.
 
 import Foundation
 import KeychainCore

@@ -28,7 +28,7 @@ package struct Series: Encodable {
     }
 }
 
-/// One panel of the plot and its lines.
+/// One panel of the plot: its title and its lines.
 package struct Panel {
     let title: String
     let series: [Series]
@@ -135,8 +135,8 @@ package enum ScalingPlot {
 
     // MARK: Axes
 
-    /// The exponents of the consecutive powers of ten between which all values lie. Values must be
-    /// at least 1.
+    /// The exponents of the powers of ten on an axis, at least two. The first power is at most the
+    /// smallest value, and the last is at least the largest. Values must be at least 1.
     private static func decades(_ values: [Double]) -> ClosedRange<Int> {
         var low = 0
         while power(low + 1) <= (values.min() ?? 1) { low += 1 }

@@ -60,8 +60,8 @@ extension KeychainDatabase {
     ///
     /// From then on, a process that opens the database needs the passcode to read the items, other
     /// than those that are always accessible. If the passcode is forgotten, the items can be read
-    /// only with a recovery code, or with the credential with which a keychain service unlocks the
-    /// database without a user.
+    /// only with a recovery code that was created after the passcode was set, or with the
+    /// credential with which a keychain service unlocks the database without a user.
     ///
     /// All keys are replaced and all items are encrypted again, so an earlier copy of the folder
     /// gives access to the items in it, but to nothing that is written later. Other processes that
@@ -103,8 +103,8 @@ extension KeychainDatabase {
     ///   - new: The new passcode, of at least 12 characters or five words.
     ///   - allowsWeak: Pass `true` to accept a shorter passcode, of at least 1 byte.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if `old` is wrong,
-    ///   or ``KeychainError/Code/param`` if no passcode is set or `new` is too short. In all cases,
-    ///   nothing is changed.
+    ///   or ``KeychainError/Code/param`` if no passcode is set or `new` is too short. In these
+    ///   cases, nothing is changed.
     public func changePasscode(
         from old: some Collection<UInt8>, to new: some Collection<UInt8>,
         allowsWeak: Bool = false
@@ -132,8 +132,7 @@ extension KeychainDatabase {
 
     /// Removes the passcode and every other way to unlock the database, which is then always
     /// unlocked, and permanently deletes all items with accessibility
-    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Those that are damaged or bound to
-    /// another machine are set aside instead.
+    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Damaged ones are set aside.
     ///
     /// - Parameter passcode: The current passcode.
     /// - Returns: The number of deleted items.
@@ -153,8 +152,7 @@ extension KeychainDatabase {
 
     /// Removes the passcode and every other way to unlock the database, which is then always
     /// unlocked, and permanently deletes all items with accessibility
-    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Those that are damaged or bound to
-    /// another machine are set aside instead.
+    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Damaged ones are set aside.
     ///
     /// - Parameter passcode: The current passcode, which is encoded as UTF-8.
     /// - Returns: The number of deleted items.

@@ -1,4 +1,4 @@
-// PKCS12Writer: writes containers as current programs do.
+// PKCS12Writer: writes PKCS #12 containers in the form in which current programs write them.
 //   (1) The certificates come first, in one encrypted part. Each key is encrypted in its own bag.
 //       This layout also suits programs that read only one key and one chain.
 

@@ -1,8 +1,9 @@
-// SlotRequests: requests about the ways into a keychain, and about the machine that it is bound to.
+// SlotRequests: requests about the ways into a keychain, and about its binding to a machine.
 
-/// Unlocks the keychain with any way in. Throws `authFailed` if the way in is wrong or is a
-/// recovery code that opens only the machine key, `param` if the keychain has no way in of this
-/// kind or none that unlocks it, and `notAvailable` in the same cases as ``Unlock``.
+/// Unlocks the keychain with a way in of any kind. Throws `authFailed` if the way in is wrong or is
+/// a recovery code that opens only the machine key. Throws `param` if the keychain has no way in of
+/// this kind, or no way in of any kind that unlocks the keychain. Throws `notAvailable` in the same
+/// cases as ``Unlock``.
 package struct UnlockWith: GeneralRequest {
     package static let code = RequestCode.unlockWith
     package var way: WayIn
@@ -34,24 +35,25 @@ package struct ListSlots: GeneralRequest {
 }
 
 /// Changes the key slots. If a required proof is wrong or missing, nothing is changed. The error is
-/// then `authFailed`, or `param` if the keychain has no way in of the proof's kind, unless a change
-/// below names another error.
+/// then `authFailed`, or `param` if the keychain has no way in of the proof's kind, unless the
+/// documentation of a case of ``Change`` names another error.
 package struct ChangeSlots: GeneralRequest {
     package static let code = RequestCode.changeSlots
 
     package enum Change: Sendable {
-        /// Adds a way in: a credential, a recovery code or a passcode. A recovery code or passcode
-        /// replaces an earlier one, for example a forgotten passcode. Throws `param` if a passcode
-        /// is added without a proof although a way in already unlocks the keychain.
+        /// Adds a way in: a credential, a recovery code or a passcode. A recovery code replaces an
+        /// earlier recovery code, and a passcode an earlier, for example forgotten, passcode.
+        /// Throws `param` if a passcode is added without a proof although a way in already unlocks
+        /// the keychain.
         case add(WayIn)
         /// Removes the slot with this number. No proof is required, but the keychain must be
         /// unlocked. Throws `interactionNotAllowed` if it is locked, and `param` if there is no
         /// such slot, or if it is the slot of the machine or the last that unlocks the keychain.
         case remove(UInt32)
-        /// Binds the keychain to this machine. If it is bound to another machine, the proof must be
-        /// the recovery code. If another proof or none is given, throws `notAvailable`. Throws
-        /// `param` if the keychain is already bound to this machine, or if this machine has neither
-        /// a chip nor a permanent identity.
+        /// Binds the keychain to this machine. If the keychain is bound to another machine, the
+        /// proof must be the recovery code; with another proof or no proof, throws `notAvailable`.
+        /// Throws `param` if the keychain is already bound to this machine, or if this machine has
+        /// neither a chip nor a permanent identity.
         case bind
         case unbind
     }
@@ -87,10 +89,10 @@ package struct ChangeSlots: GeneralRequest {
 
 /// Replaces the device key and all other keys. The proof must be the passcode if one is set,
 /// otherwise another way in that unlocks the keychain if there is one. Throws `authFailed` if the
-/// proof is wrong or missing, `param` if it is not the passcode although one is set, if the
-/// keychain has no way in of its kind, or if the keychain is in memory, and `notAvailable` if the
-/// keychain is bound to another machine. The answer contains the slots that became invalid because
-/// the secrets of their ways in were not presented.
+/// proof is wrong or missing. Throws `param` if a passcode is set and the proof is another way in,
+/// if the keychain has no way in of the proof's kind, or if the keychain is in memory. Throws
+/// `notAvailable` if the keychain is bound to another machine. The answer contains the slots that
+/// became invalid because the secrets of their ways in were not presented.
 package struct RotateKeys: StreamRequest {
     package static let code = RequestCode.rotate
     package var proof: WayIn?

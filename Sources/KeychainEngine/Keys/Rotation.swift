@@ -3,14 +3,15 @@
 //   (1) Nothing has changed until the old database is marked as superseded. From then on the new
 //       database is the keychain. While the new database is created, readers of the old one are not
 //       blocked, and its writers wait.
-//   (2) The old files open nothing in the new files. A way in opens the new files only if its
-//       secret was presented to the rotation.
+//   (2) The keys in the old files open nothing in the new files. A way in opens the new files only
+//       if its secret was presented to the rotation.
 //   (3) The new database holds the same items under the same ids and references, each sealed again,
-//       with the same dates. An earlier version that doesn't open is left out. If an item doesn't
-//       open, the rotation fails and nothing is changed.
+//       with the same dates. If an item doesn't open, the rotation fails and nothing is changed. An
+//       earlier version of an item that doesn't open is left out.
 //   (4) A process that is killed leaves either the old or the new keychain. The next process
 //       finishes the rotation if the old database is marked; otherwise it removes the new files.
-//   (5) If marking fails, the new files are kept for as long as the log may still contain the mark.
+//   (5) If marking fails, the new files are kept for as long as the write-ahead log of the old
+//       database may still contain the mark.
 //   (6) A committed mark is also recorded in the anchor and the freshness note, so that neither
 //       damage to the mark nor an older copy of the database brings the old keys back.
 
@@ -22,7 +23,7 @@ import Logging
 import Synchronization
 
 enum Rotation {
-    /// Finishes a rotation whose database already has its final name.
+    /// Finishes a rotation whose new database already has its final name.
     /// - Returns: `folder`, with `number` set to that of its current database.
     static func settled(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFolder {
         let located = folder.located
@@ -59,8 +60,8 @@ enum Rotation {
         }
     }
 
-    /// The key that authenticates the notes about a database. It is derived from the keybag file,
-    /// because a marked database can't be opened.
+    /// The key that authenticates the anchor and the freshness note of a database. It is taken from
+    /// the keybag file, because a marked database can't be opened.
     private static func noteKey(
         of located: StoreFolder, _ options: EngineOptions
     ) -> (keychainID: [UInt8], authenticator: StoreAuthenticator)? {
@@ -73,9 +74,9 @@ enum Rotation {
         return (hierarchy.keybag.keychainID, tiers.open.authenticator)
     }
 
-    /// Finishes a rotation if its mark can be read or is recorded. Otherwise the old database
-    /// itself is recovered: the files of a rotation that didn't mark it contain nothing later than
-    /// its last commit.
+    /// Finishes a rotation if its mark can be read in the old database, or is recorded in the
+    /// anchor or the freshness note. Otherwise the caller recovers the old database: the files of a
+    /// rotation that didn't mark it contain nothing later than the old database's last commit.
     static func finishedForRecovery(
         _ folder: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) -> StoreFolder {
@@ -106,8 +107,9 @@ enum Rotation {
         }
     }
 
-    /// Commits a change, then removes the files. A mark that was written and not committed remains
-    /// in the log, and could become visible, until a later commit overwrites it.
+    /// Commits a change, then removes the files. The change is needed because a mark that was
+    /// written and not committed remains in the write-ahead log, and could become visible, until a
+    /// later commit overwrites it.
     static func giveUpStaged(
         _ lock: StoreFolder.Lock, besides store: Store
     ) throws(KeychainFailure) {
@@ -123,7 +125,7 @@ enum Rotation {
 struct RotationWish {
     /// An existing way in, as proof.
     var proof: WayIn?
-    /// The first way in, if the rotation adds one.
+    /// The keychain's first way in, if the rotation is to add it; otherwise `nil`.
     var guardingWith: WayIn?
     /// The protection of the new device key; `nil` for that of the current one.
     var protection: DeviceKeyProtection?
@@ -145,10 +147,12 @@ extension KeychainEngine {
     ///   - progress: Called now and then, and a last time when all items are done. Return `false`
     ///     before the last call to cancel the rotation; in that case nothing is changed.
     /// - Returns: The ways in that were removed because they were not presented.
-    /// - Throws: `authFailed` if the proof is missing or wrong; `param` if it is not the passcode
-    ///   although one is set, if the keybag has no room for more retired keys, or for a keychain in
-    ///   memory; `notAvailable` if the keychain is bound to another machine; `userCanceled`;
-    ///   `diskFull`; the errors that report damage. In these cases nothing is changed.
+    /// - Throws: `authFailed` if the proof is missing or wrong; `param` if a passcode is set and
+    ///   the proof is another way in, if the keychain has no way in of the proof's kind, if the
+    ///   keybag has no room for more retired keys, or if the keychain is in memory; `notAvailable`
+    ///   if the keychain is bound to another machine, or if meanwhile another process changes the
+    ///   passcode or a Secure Enclave key is made; `userCanceled`; `diskFull`; the errors that
+    ///   report damage. In all these cases nothing is changed.
     @discardableResult
     package func rotate(
         provedBy proof: WayIn? = nil, progress: (RequestProgress) -> Bool = { _ in true }
@@ -232,7 +236,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Marks a database as superseded. Nothing is written to it while `make` creates its
+    /// Marks a database as superseded. Nothing is written to this database while `make` creates its
     /// replacement.
     private func mark(
         _ store: Store, _ number: Int, in lock: StoreFolder.Lock,

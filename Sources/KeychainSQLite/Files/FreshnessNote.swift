@@ -7,10 +7,12 @@
 //       keychain process update the record if it was valid before. Other changes never update it.
 //   (3) A note that was altered, or that belongs to another boot or another keychain, is ignored.
 //       Each folder has a note of its own.
-//   (4) Its generation is that of the last recorded commit, or the end of an epoch. The generation
-//       counts even while the rest of the note isn't valid according to (2).
-//   (5) When SQLite recovers a log that was left behind, the database counts as unverified: frames
-//       of a failed transaction may have been put back into the log, in place of committed frames.
+//   (4) Its generation is that of the last recorded commit or, if a rotation replaced the database,
+//       the end of an `Epoch`. The generation counts even while the rest of the note isn't valid
+//       according to (2).
+//   (5) When SQLite recovers a write-ahead log that was left behind, the database counts as
+//       unverified: frames of a failed transaction may have been put back into the log, in place of
+//       committed frames.
 //   (6) A failure to read or write the note is not reported. Such a failure causes another
 //       verification, and an older copy of the database may go undetected.
 
@@ -116,11 +118,11 @@ package final class FreshnessNote: Sendable {
     // MARK: Reading
 
     package enum Reading: Hashable, Sendable {
-        /// The files were verified at that time. Since then, only keychain processes have changed
-        /// them, if anything has.
+        /// The files were verified at the time `at`. After that, no process changed them, or only
+        /// keychain processes did.
         case verified(at: Double)
-        /// The files were verified at that time. Since then, they have changed without a record of
-        /// the change.
+        /// The files were verified at the time `since`. After that, they changed without a record
+        /// of the change.
         case changed(since: Double)
         case none
     }
@@ -131,8 +133,8 @@ package final class FreshnessNote: Sendable {
             ? .verified(at: content.moment) : .changed(since: content.moment)
     }
 
-    /// The recorded generation: that of the last recorded commit since the last boot, or the end of
-    /// an epoch.
+    /// The recorded generation: that of the last recorded commit since the last boot or, if a
+    /// rotation replaced the database, the end of an ``Epoch``.
     package var lastGeneration: UInt64? { content?.generation }
 
     static func ofDatabase(
@@ -152,8 +154,8 @@ package final class FreshnessNote: Sendable {
 
     // MARK: Writing
 
-    /// Records a durable commit or the end of an epoch. The latter is recorded even if there is no
-    /// note yet.
+    /// Records the generation of a durable commit, or the end of an ``Epoch``. The end of an epoch
+    /// is recorded even if there is no note yet.
     func note(generation: UInt64) {
         update { content in
             if content == nil, Epoch.isEnd(generation), let files = filesNow {
@@ -180,7 +182,7 @@ package final class FreshnessNote: Sendable {
         update { content in
             guard let files = filesNow else { return }
             if let content, content.isVerified, content.files.isKept(in: files) {
-                // The database stays verified until a problem is found.
+                // The database stays verified unless this verification finds a problem.
                 number = content.number
             } else {
                 content = Content(
@@ -213,12 +215,12 @@ package final class FreshnessNote: Sendable {
         return isNoted
     }
 
-    /// The identifier of the note, if the note is valid.
+    /// The verification's identifier in the note, if the note is valid.
     fileprivate var numberIfKept: Bytes16? {
         content.flatMap { $0.files.isKept(in: filesNow) ? $0.number : nil }
     }
 
-    /// Records the current state of the files in the note, if the note has that identifier.
+    /// Records the current state of the files in the note, if its identifier is still `number`.
     fileprivate func carryOver(_ number: Bytes16) {
         update { content in
             if content?.number == number, let files = filesNow { content?.files = files }

@@ -69,9 +69,10 @@ package enum PasswordSealing {
         return Data(head.result) + sealed
     }
 
-    /// - Throws: `authFailed` if the password is wrong or the sealed part of `content` was altered;
-    ///   `decode` if `content` is malformed; `allocate` if there is too little memory to derive the
-    ///   key.
+    /// - Throws: `authFailed` if the password is wrong, if the cost, the salt or the sealed part of
+    ///   `content` was altered, or if `content` is bound to another item; `decode` if `content` is
+    ///   malformed or its cost exceeds the bounds; `allocate` if there is too little memory to
+    ///   derive the key.
     package static func open(
         _ content: Data, password: SecretBytes, for binding: Binding
     ) throws(KeychainFailure) -> Data {

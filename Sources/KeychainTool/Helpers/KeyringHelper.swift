@@ -1,7 +1,7 @@
 // KeyringHelper: the command line of Python's `keyring`, which pip and uv call. Source:
 // github.com/jaraco/keyring, `keyring.cli`.
 //   (1) A password is a generic password with the given service and account. For pip and uv the
-//       service is the URL or the host of an index.
+//       service is the URL or the host of a package index.
 //   (2) If `get` finds no password, the exit status is 1 and nothing is printed, as pip and uv
 //       expect.
 // AWSHelper: returns the access keys of a profile to AWS's tools.

@@ -75,13 +75,13 @@ enum Timestamp {
         guard (1...12).contains(month), (1...lengths(ofMonthsIn: year)[month - 1]).contains(day),
             hour < 24, minute < 60, second < 61
         else { return nil }
-        // The number of the day, counted in years that begin in March, so that a leap day is the
+        // The number of the day in a calendar whose years begin in March, so that a leap day is the
         // last day of its year.
         let (shifted, place) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
         let days =
             365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * place + 2) / 5
             + day
-        // The number of 2001-01-01, counted in the same way.
+        // The number of the day 2001-01-01 in this calendar.
         let epoch = 730_792
         return Double(days - epoch) * 86_400 + Double(hour * 3600 + minute * 60 + second)
     }

@@ -45,13 +45,14 @@ import Testing
         #expect(roots.certificates == [made.root])
         try folder.write(try made.maker.openSSL.contents(of: "other.pem"), to: "bundle.pem")
         // Some file systems have coarse timestamps, which would hide a change made right away.
+        // Therefore the file gets a later modification date.
         try FileManager.default.setAttributes(
             [.modificationDate: Date() + 10],
             ofItemAtPath: folder.folder.appending(path: "bundle.pem").path)
         #expect(roots.certificates == [made.otherRoot])
     }
 
-    @Test func `a failed read of the authorities is repeated`() throws {
+    @Test func `after a failed read of the file of authorities, the next use reads it`() throws {
         let roots = roots()
         let path = folder.folder.appending(path: "bundle.pem").path
         // A folder can't be read as a file.

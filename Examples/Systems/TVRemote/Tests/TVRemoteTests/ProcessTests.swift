@@ -1,5 +1,5 @@
-// ProcessTests: app, widget and stranger are three processes. App and widget have the same
-// entitlements; the stranger has none.
+// ProcessTests: the app, the widget and the program tv-stranger, each in a separate process. The
+// app and the widget have the same entitlements; tv-stranger has none.
 
 import ExampleTesting
 import Foundation
@@ -22,7 +22,7 @@ func remoteHome() throws -> Home {
 extension Home {
     static let connect = "tv-app connect 127.0.0.1 34:E6:E6:F9:05:50"
 
-    /// Switches the television on and pairs with it.
+    /// Switches the television on and pairs the app with it.
     func pair() throws {
         #expect(try run("television on") == "The television is on.\n")
         #expect(try run(Self.connect) == "Connected to 127.0.0.1.\n")
@@ -211,7 +211,7 @@ extension Home {
             try home.run("tv-widget").hasPrefix("Connected to 127.0.0.1 (34:E6:E6:F9:05:50)"))
     }
 
-    @Test func `a migration that fails is reported, and tried again`() throws {
+    @Test func `a failed migration is reported, and tried again at the next start`() throws {
         try home.pair()
         #expect(try home.run("tv-app clear") == "Cleared.\n")
         try PropertyListSerialization.data(
