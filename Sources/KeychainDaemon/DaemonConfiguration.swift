@@ -33,7 +33,7 @@ package struct DaemonConfiguration: Sendable {
     /// runs it. `nil` if no program has this right.
     package var keychainctl: String?
     /// The duration after which a keychain is locked if no program has read or saved a secret of
-    /// its when-unlocked classes. `nil` to never lock it.
+    /// the when-unlocked classes or the when-passcode-set class. `nil` to never lock it.
     package var lockAfter: Duration?
     package var limits: Limits
     package var audit = AuditLimits()

@@ -38,7 +38,8 @@ import Testing
     private func damage(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int, count: Int = 1
     ) throws {
-        // `forge` renews the tags of the pages, because a page with a wrong tag isn't written to.
+        // `forge` renews the tags of the pages, because the engine writes no page that it read
+        // with a wrong tag.
         try forge(keychain) { bytes in
             let found = try #require(Data(bytes).firstRange(of: Data(magic.utf8)))
             let place = found.lowerBound + offset

@@ -1,6 +1,6 @@
 // LapsedRetirementTests: copies of a retired log that become void, as in RetiredLogTests, while
-// machines are suspended, processes begin anew, or the server hides entries. Some tests are about
-// what happens to items after that.
+// machines are suspended, processes are restarted, or the server hides entries. Some tests are
+// about what happens to items after that.
 
 import Foundation
 import KeychainCore
@@ -32,7 +32,7 @@ import Testing
 
     /// A suspended machine has acknowledged nothing, and the log is deleted without waiting for
     /// this machine.
-    @Test func `the items in it stay although a suspended machine returns and removes another one`()
+    @Test func `items are kept although a suspended machine returns and removes another machine`()
         async throws
     {
         let (one, three) = (try Device("one", server), try Device("three", server))
@@ -164,7 +164,7 @@ import Testing
 
     /// A suspended machine has read all logs. Until its first entry is stored, the others don't
     /// wait for it.
-    @Test func `the items in it stay although a machine that isn't back yet removes another one`()
+    @Test func `items are kept although a machine that isn't back yet removes another`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -217,7 +217,7 @@ import Testing
     }
 
     /// The machine returns, and makes its entries unneeded before all others have read the copies.
-    @Test func `the items in it stay although its machine returns, compacts it and leaves`()
+    @Test func `items are kept although its machine returns, compacts it and leaves`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")
@@ -237,7 +237,7 @@ import Testing
 
     /// The machine was suspended before the server stored an entry that repeats items of older
     /// entries.
-    @Test func `the items in it stay although its machine stores a void entry that repeats them`()
+    @Test func `items are kept although its machine stores a void entry that has them`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three", "four")
@@ -377,7 +377,7 @@ import Testing
     }
 
     /// The machine slept, and its session compacts the log before it reads the copies.
-    @Test func `the items in it stay although its machine compacts it before reading the copies`()
+    @Test func `items are kept although its machine compacts it before reading the copies`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three")

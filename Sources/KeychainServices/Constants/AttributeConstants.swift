@@ -2,7 +2,7 @@
 // the values of `kSecAttrAccessible` and of some other attributes.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` spares callers from repeating this promise.
+// it. With `@safe`, callers need no `unsafe`.
 
 #if !canImport(Darwin)
 
@@ -51,7 +51,8 @@ public import Foundation
 /// The token that holds the key of the item. String, part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrTokenID: CFString = "tkid"
 
-/// A value of ``kSecAttrTokenID``: the key is generated in secure hardware and never leaves it.
+/// A value of ``kSecAttrTokenID``: the key is generated in secure hardware, and no program
+/// can read it.
 @safe public nonisolated(unsafe) let kSecAttrTokenIDSecureEnclave: CFString = "com.apple.setoken"
 
 /// The 16 bytes that identify the item in its persistent reference. Data. The keychain sets them.

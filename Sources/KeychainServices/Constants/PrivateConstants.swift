@@ -2,7 +2,7 @@
 // or in the behavior tests. Nothing here is public.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` spares callers from repeating this promise.
+// it. With `@safe`, callers need no `unsafe`.
 
 #if !canImport(Darwin)
 

@@ -3,7 +3,7 @@
 //   (1) A protocol name of three characters is padded with a space.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` spares callers from repeating this promise.
+// it. With `@safe`, callers need no `unsafe`.
 
 #if !canImport(Darwin)
 

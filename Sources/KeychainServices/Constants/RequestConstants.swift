@@ -2,7 +2,7 @@
 // search conditions, the passed values and the requested results, but not for item attributes.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` spares callers from repeating this promise.
+// it. With `@safe`, callers need no `unsafe`.
 
 #if !canImport(Darwin)
 

@@ -15,7 +15,7 @@
 //       the keychain.
 //
 // SAFETY: every constant here is an immutable object that is never replaced, so any thread may read
-// it. `@safe` spares callers from repeating this promise.
+// it. With `@safe`, callers need no `unsafe`.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, NeverUseImplicitlyUnwrappedOptionals
 

@@ -8,7 +8,7 @@
 //       use them in their signatures.
 //
 // SAFETY: every string constant here is immutable and never replaced, so any thread may read it.
-// `@safe` spares callers from repeating this promise.
+// With `@safe`, callers need no `unsafe`.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 

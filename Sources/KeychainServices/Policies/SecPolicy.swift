@@ -6,7 +6,7 @@
 //       Trust/ChainPolicy.swift.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` spares callers from repeating this promise.
+// it. With `@safe`, callers need no `unsafe`.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
