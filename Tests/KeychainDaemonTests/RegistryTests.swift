@@ -174,8 +174,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             "no executable", #"{"entitlements": "list.entitlements"}"#, "doesn't name an executable"
         ),
         WrongRegistry(
-            "a relative path",
-            #"{"executable": "program", "entitlements": "list.entitlements"}"#,
+            "a relative path", #"{"executable": "program", "entitlements": "list.entitlements"}"#,
             "doesn't name an executable by its absolute path"),
         WrongRegistry(
             "a path with ..",
@@ -193,16 +192,13 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             #"{"socket": "app", "user": "7", "entitlements": "list.entitlements"}"#,
             "names a user for a socket, but every socket of a user's service leads to that"),
         WrongRegistry(
-            "a socket with a path",
-            #"{"socket": "../a", "entitlements": "list.entitlements"}"#,
+            "a socket with a path", #"{"socket": "../a", "entitlements": "list.entitlements"}"#,
             "letters, digits and hyphens"),
         WrongRegistry(
             "a sandbox without a kind", #"{"sandbox": "a", "entitlements": "list.entitlements"}"#,
             "isn't flatpak: or snap:"),
         WrongRegistry(
-            "a sandbox without a name",
-            #"{"sandbox": "flatpak:", "entitlements": "list.entitlements"}"#,
-            "followed by a name"),
+            "no name", #"{"sandbox": "snap:", "entitlements": "list.entitlements"}"#, "by a name"),
         WrongRegistry("no entitlements", #"{"executable": "PROGRAM"}"#, "names no entitlements"),
         WrongRegistry(
             "a short hash",
