@@ -279,12 +279,15 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test
-    func `an empty symmetric key is invalid data`() throws {
+    func `an empty symmetric key is neither saved nor loaded`() throws {
         let keychain = try TestDatabase(.typed).keychain()
-        try keychain.save(Data(), for: KeychainKey("key"))
+        let key = KeychainKey<SymmetricKey>("key")
         #expect(
-            failure { _ = try keychain.load(KeychainKey<SymmetricKey>("key")) }?.code
-                == .invalidData)
+            failure { try keychain.save(SymmetricKey(data: Data()), for: key) }?.code
+                == .invalidKey)
+        #expect(try keychain.load(key) == nil)
+        try keychain.save(Data(), for: KeychainKey("key"))
+        #expect(failure { _ = try keychain.load(key) }?.code == .invalidData)
     }
 
     @Test

@@ -38,10 +38,11 @@ import Testing
 
     @Test(arguments: [
         ("A", 1, "The “=” is missing. Write NAME=VALUE."),
-        ("A=1\n=x", 2, "“” is not a valid variable name."),
-        ("\n\n1A=x", 3, "“1A” is not a valid variable name."),
-        ("A B=x", 1, "“A B” is not a valid variable name."),
-        ("é=x", 1, "“é” is not a valid variable name."),
+        ("A=1\n=x", 2, "The text before the “=” is not a valid variable name."),
+        ("\n\n1A=x", 3, "The text before the “=” is not a valid variable name."),
+        ("A B=x", 1, "The text before the “=” is not a valid variable name."),
+        ("é=x", 1, "The text before the “=” is not a valid variable name."),
+        ("A=x\n-hunter2==", 2, "The text before the “=” is not a valid variable name."),
         ("A='hunter2", 1, "The closing quote is missing."),
         ("A=\"hunter2\nB=1", 1, "The closing quote is missing."),
         ("A='hunter2' hunter3", 1, "There is text after the closing quote."),

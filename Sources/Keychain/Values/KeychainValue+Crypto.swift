@@ -14,9 +14,14 @@ extension SymmetricKey: KeychainValue {
     }
 
     /// A copy of the key's bytes.
+    ///
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidKey`` if the key is empty.
     public var keychainData: Data {
-        // SAFETY: the buffer is valid during the call, which copies its bytes.
-        unsafe withUnsafeBytes { unsafe Data($0) }
+        get throws {
+            guard bitCount > 0 else { throw KeychainError(.invalidKey) }
+            // SAFETY: the buffer is valid during the call, which copies its bytes.
+            return unsafe withUnsafeBytes { unsafe Data($0) }
+        }
     }
 }
 
@@ -43,7 +48,7 @@ extension KeychainKey where Value == SymmetricKey {
             account, label: label, accessibility: accessibility, accessControl: accessControl,
             encode: { key in
                 guard key.bitCount == bitCount else { throw KeychainError(.invalidKey) }
-                return key.keychainData
+                return try key.keychainData
             },
             decode: { data in
                 guard data.count * 8 == bitCount else { throw KeychainError(.invalidData) }

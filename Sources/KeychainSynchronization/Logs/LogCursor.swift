@@ -63,6 +63,9 @@ package struct LogCursor: Hashable, Sendable {
         guard entry.index == head.index + 1 else { throw .gap(name) }
         let isBehindDeleted = skipped.last?.upperBound == entry.index
         guard isBehindDeleted || frame.previous.digest == head.digest else { throw .fork(name) }
+        guard frame.membership.index > 0 else {
+            throw .malformed("\(name) refers to no entry of the membership log")
+        }
         guard let known = circle.digest(at: frame.membership.index) else {
             throw .gap("\(name), which refers to an unread entry of the membership log")
         }

@@ -81,7 +81,9 @@ struct RunManifest {
         }
         let name = trimmed(parts.before)
         guard NamedItem.isVariable(name) else {
-            throw Problem(NamedItem.complaint(about: name))
+            // The text may be a part of a secret that the line continues.
+            throw Problem(
+                "The text before the “=” is not a valid variable name. \(NamedItem.nameRule)")
         }
         let text = try value(of: trimmed(parts.after))
         return (String(name), try reference(text))

@@ -54,9 +54,11 @@ struct NamedItem: Hashable {
     }
 
     static func complaint(about name: Substring) -> String {
-        "“\(printable(String(name)))” is not a valid variable name. A name consists of letters, "
-            + "digits, _, . and -, and begins with a letter or _."
+        "“\(printable(String(name)))” is not a valid variable name. \(nameRule)"
     }
+
+    static let nameRule =
+        "A name consists of letters, digits, _, . and -, and begins with a letter or _."
 }
 
 /// An option value `NUMBER=ITEM`.
