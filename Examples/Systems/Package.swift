@@ -140,7 +140,7 @@ let package = Package(
         .executableTarget(
             name: "systems-benchmarks", dependencies: ["Capture", "TVRemote", cryptoKit],
             path: "Support/Benchmarks", swiftSettings: settings),
-        // Servers that stand in for the real servers of the systems.
+        // The library of the programs that stand in for the real servers of the systems.
         .target(
             name: "StandIn", dependencies: [.product(name: "FlyingFox", package: "FlyingFox")],
             path: "Support/StandIn", swiftSettings: settings),

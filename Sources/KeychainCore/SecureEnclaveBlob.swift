@@ -28,7 +28,7 @@ package struct SecureEnclaveBlob: Hashable, Sendable {
 
     package static let publicKeyByteCount = 65
     package static let wrappedKeySizes = 1...4096
-    /// A nonce, 33 to 149 bytes, and a tag.
+    /// The nonce, 12 bytes; the ciphertext, 33 to 149 bytes; and the tag, 16 bytes.
     package static let sealedAuthorizationSizes = 61...177
     private static let magic = Array("KCE1".utf8)
     private static let headByteCount = 101
@@ -49,7 +49,8 @@ package struct SecureEnclaveBlob: Hashable, Sendable {
 
     package var encoded: Data { Data(head) + sealedAuthorization }
 
-    /// The bytes before the sealed authorization. They are its associated data.
+    /// The bytes before the sealed authorization. They are the last part of the associated data of
+    /// the sealed authorization.
     ///
     /// - Parameter sealedByteCount: The size of the sealed authorization, which the total size
     ///   includes.

@@ -33,8 +33,9 @@ package enum PasscodePolicy: Hashable, Sendable {
 
 extension PasscodeCost {
     /// Returns the highest cost, from N = 2^17 to N = 2^19, that takes at most `time` and at most
-    /// an eighth of `memory`, which is in bytes. N = 2^19 takes 512 MiB. Only N = 2^17 is measured,
-    /// and it is the result even if it exceeds the limits.
+    /// an eighth of `memory`, which is in bytes. N = 2^19 takes 512 MiB. Only N = 2^17 is measured;
+    /// the times of higher costs are computed from it. If N = 2^17 itself exceeds a limit, the
+    /// result is still N = 2^17.
     package static func calibrated(
         toward time: Duration = .seconds(1), memory: Int = physicalMemory,
         measuring measure: (PasscodeCost) -> Duration = Self.measured

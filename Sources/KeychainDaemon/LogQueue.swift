@@ -36,7 +36,8 @@ final class LogQueue: Sendable {
         }
     }
 
-    /// The maximum number of bytes in the queue: a few thousand lines.
+    /// The maximum number of bytes in the queue: a few thousand lines. Only the line that reports
+    /// dropped lines can make the queue larger.
     static let byteLimit = 1 << 20
     /// The maximum number of bytes of lines that are written together. A pipe takes that many at
     /// once, so they aren't mixed with what other processes write to it. A longer line is written

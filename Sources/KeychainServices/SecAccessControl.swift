@@ -162,7 +162,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
 
     /// Biometry, with the enrollment that existed when the item was created. After a change of the
     /// enrollment, a recognized user gets `errSecDataNotAvailable` instead of the data, unless the
-    /// flags contain ``or`` and another condition that a user can satisfy.
+    /// flags contain ``or`` and ``devicePasscode``.
     public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
 
     /// The older name of ``biometryCurrentSet``.

@@ -28,8 +28,9 @@ extension Session {
         if delivery.storedIndex != 0, delivery.storedIndex == replica.readyIndex {
             let hadReturned = replica.ledger.hasReturned
             replica.confirm()
-            // While the other machines didn't wait for this one, they may have deleted entries that
-            // this one hasn't read.
+            // `hasReturned` changes with this machine's first entry after a suspension. Until that
+            // entry, the other machines delete entries of their logs without waiting for this
+            // machine, so they may have deleted entries that this machine hasn't read.
             isOutdated = isOutdated || replica.ledger.hasReturned != hadReturned
         }
         if let entry = unsent.map({ Data($0.bytes) }), delivery.storedIndex == unsent?.index,
@@ -124,7 +125,8 @@ extension Session {
             } catch {
                 hasPassedOver = true
                 switch error {
-                // If no other entry follows, ``noteObstructedLogs(_:)`` records the log.
+                // If this session isn't current yet, and this log isn't read to its end once the
+                // relay delivers no more entries, ``noteObstructedLogs(_:)`` records the log.
                 case .gap, .repeated: continue
                 // The replica has noted the reason.
                 default: rejected.insert(entry.frame.writer)
@@ -152,10 +154,11 @@ extension Session {
     /// isn't current yet would wait in vain for the logs' next entries, so these logs count as
     /// rejected.
     private mutating func noteObstructedLogs(_ delivery: Delivery) {
-        // Within a round, the relay delivers the same record a second time only after this session
-        // has accepted entries of the membership log. So once the relay delivers no entries, this
-        // session has been given all that the server has at the demanded positions. But a delivery
-        // that answers the demand for this machine's own log says nothing about other logs.
+        // Within a round, the relay reads a log from the same position a second time only after
+        // this session has accepted entries of the membership log. So once the relay delivers no
+        // entries, this session has been given all that the server has at the demanded positions.
+        // But a delivery that answers the demand for this machine's own log says nothing about
+        // other logs.
         let (ends, own) = (Set(delivery.ends), replica.id.bytes)
         guard isRestored, !isCurrent, hasPassedOver, delivery.isMembershipEnd,
             delivery.entries.isEmpty, !ends.contains(where: { $0.machine == own })
@@ -167,8 +170,8 @@ extension Session {
     }
 
     /// Records whether this machine's own log, and after that the membership log and all other
-    /// logs, were read to their ends. A log is at its end if the server has nothing at its next
-    /// position.
+    /// logs, except those of the machines in ``rejected``, were read to their ends. A log is at its
+    /// end if the server has no entry at the log's next position or after that position.
     private mutating func noteEnds(_ delivery: Delivery) throws(KeychainFailure) {
         let ends = Set(delivery.ends)
         if !isRestored {
@@ -234,8 +237,9 @@ extension Session {
             isRestored
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
         // The founding entry is stored once this machine's own log is read. Any other change is
-        // stored only while the session may sign changes: the server may have lost a part of the
-        // membership log, and a change of an earlier session may have to be signed again.
+        // stored only while ``maySign`` is `true`, for two reasons: the server may have lost a part
+        // of the membership log, and it is possible that a change that an earlier session signed
+        // has to be signed again first.
         if let change = state.change,
             maySign || isRestored && change.index == 1,
             !isLeaving || !hasToAppend(entry)
@@ -260,7 +264,9 @@ extension Session {
             demand.head = Data(try signedHead(at: now).bytes)
         }
         let (roster, ledger) = (replica.circle.roster, replica.ledger)
-        // A removal that was signed before this machine read the copies can make the copies void.
+        // No retired log is to be deleted while a signed change waits to be stored: that change can
+        // be a removal that was signed before this machine read the copies of the log's items, and
+        // such a removal can make the copies void.
         if state.change == nil {
             demand.retired = roster.machines.keys
                 .filter { roster.isRetired($0) && ledger.isCopied($0) }.map(\.bytes)

@@ -75,7 +75,7 @@ public final class TestKeychain: Sendable {
 
     /// The database to pass to `Keychain(service:in:)`.
     ///
-    /// The methods of the database, such as `lock()` and `check()`, also act on this keychain.
+    /// The methods of the database, such as `lock()` and `check()`, act on this test keychain.
     public var database: KeychainDatabase {
         KeychainDatabase(
             identity: identity,
@@ -102,7 +102,7 @@ public final class TestKeychain: Sendable {
             })
     }
 
-    /// The handler, which applies the faults, and the current access groups.
+    /// The handler and the current access groups. The handler applies the faults.
     package var connection: KeychainConnection<KeychainHandler> {
         KeychainConnection(
             handler: .substitute(FaultyHandler(keychain: self)),
@@ -130,10 +130,10 @@ public final class TestKeychain: Sendable {
     ///
     /// The default is the single group `default`, that of programs without entitlements. In a test
     /// keychain, no other program shares this group, so a deletion that specifies only a class
-    /// deletes all items of that class. If the array is empty, every operation on items fails with
-    /// `missingEntitlement` (`errSecMissingEntitlement`, -34018). A new value takes effect with the
-    /// next operation. Inside a closure of ``withSecItem(_:)``, it takes effect only with the next
-    /// call of `withSecItem`.
+    /// deletes all items of that class that are not synchronizable. If the array is empty, every
+    /// operation on items fails with `missingEntitlement` (`errSecMissingEntitlement`, -34018). A
+    /// new value takes effect with the next operation. Inside a closure of ``withSecItem(_:)``, it
+    /// takes effect only with the next call of `withSecItem`.
     public var accessGroups: [String] {
         get { state.withLock { $0.accessGroups } }
         set {
@@ -174,7 +174,7 @@ public final class TestKeychain: Sendable {
     /// No secret is opened, and injected faults have no effect.
     ///
     /// - Throws: `KeychainError` with code `interactionNotAllowed` while an item is locked, because
-    ///   its attributes are encrypted too.
+    ///   its attributes are encrypted too. Before the first unlock, also if a class has no items.
     public func items() throws(KeychainError) -> [StoredItem] {
         try database.administer { keychain throws(KeychainFailure) in
             var items: [StoredItem] = []

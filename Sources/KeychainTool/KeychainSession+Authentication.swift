@@ -92,7 +92,8 @@ extension KeychainSession {
         }
         terminal.show(remark)
         guard let typed = terminal.askHidden("Application password of the item: ") else {
-            throw ControlFailure(.locked, "Nothing was entered. The item was not opened.")
+            throw ControlFailure(
+                .locked, "The input ended without an answer. The item was not opened.")
         }
         return Data(typed.plainBytes)
     }

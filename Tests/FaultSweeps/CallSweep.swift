@@ -35,9 +35,9 @@ package struct CallSweep {
     ///   - count: The number of calls to interrupt, or `nil` for all.
     ///   - random: Chooses the calls.
     /// - Returns: A report of the cases and the violations.
-    /// - Throws: ``SweepImpossible`` if the steps, without an interruption, fail, don't lead to the
-    ///   scenario's result or make no more than 20 of the calls, or if one of `interruptions` never
-    ///   takes effect.
+    /// - Throws: ``SweepImpossible`` in two cases. In a run without interruptions, the steps fail,
+    ///   don't lead to the scenario's result, or make only 20 of the calls or fewer. Or one of
+    ///   `interruptions` never takes effect.
     package consuming func sweep(
         _ scenario: Scenario, _ interruptions: [Interruption], count: Int? = nil,
         _ random: inout SeededGenerator

@@ -28,7 +28,7 @@ package struct Observation: CustomStringConvertible {
     package var versions: [Int: [Int]] = [:]
     /// The number of items in a list of all, or `nil` if listing failed.
     package var listedCount: Int?
-    /// The passcodes that unlock the keychain, or `nil` if it has none.
+    /// The passcodes in the known states that unlock the keychain. `nil` if no passcode is set.
     package var passcodes: Set<Int>?
     package var isSealed = false
     package var generation: UInt64 = 0
@@ -128,7 +128,7 @@ package struct Observation: CustomStringConvertible {
         }
     }
 
-    /// The difference from a state, or `nil` if there is none.
+    /// Describes the first difference from a state. `nil` if the observation matches the state.
     package func difference(from state: KeychainState) -> String? {
         if let failureOfOpening { return "can't be opened: \(failureOfOpening)" }
         for (account, answer) in answers.sorted(by: { $0.key < $1.key }) {
@@ -157,9 +157,9 @@ package struct Observation: CustomStringConvertible {
         return nil
     }
 
-    /// An answer that is wrong even if the keychain reports damage: a wrong value, "not found" for
-    /// an existing item, or a failure that reports neither damage nor a lock. `nil` if there is
-    /// none.
+    /// Describes the first answer that is wrong even if the keychain reports damage: a wrong value,
+    /// "not found" for an existing item, or a failure that reports neither damage nor a lock. `nil`
+    /// if there is no such answer.
     package func lie(about states: [KeychainState]) -> String? {
         for (account, answer) in answers.sorted(by: { $0.key < $1.key }) where !answer.isDamage {
             let wanted = states.map { state in

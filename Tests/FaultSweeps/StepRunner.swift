@@ -1,5 +1,6 @@
-// StepRunner: carries out steps, in a fault-writer process that a sweep may interrupt or in the
-// process of the sweep itself.
+// StepRunner: carries out steps, either in a process of the program `fault-writer` or in the
+// process of the sweep itself. A sweep tests many cases in turn, for example by interrupting
+// `fault-writer` at each system call.
 
 import KeychainCrypto
 package import KeychainEngine
@@ -83,8 +84,9 @@ package struct StepRunner {
         SecretBytes(copying: Contents.passcode(passcode))
     }
 
-    /// Whether the account's item has the value already. A step that keeps versions is then not
-    /// carried out again, because that would keep another version.
+    /// Whether the account's item has the value already. If it has, the steps `replace` and `undo`
+    /// do nothing. These steps keep the previous version of the item, so a repetition would keep
+    /// another version.
     private mutating func holds(_ account: Int, _ value: Int) throws(KeychainFailure) -> Bool {
         do throws(KeychainFailure) {
             let found = try opened().perform(

@@ -95,8 +95,9 @@ func onThread(
             var sweep = try FlipSweep(scratch: scratch, mode)
             var (orders, masks): (Set<Int>, Set<UInt8>) = ([], [])
             for page in RootPage.indexes {
-                // The offset determines the flipped bit. So of each eight consecutive offsets, one
-                // is chosen, and its position among the eight differs from group to group.
+                // The offset modulo 8 determines which bit of the byte is flipped. To flip each bit
+                // in some byte, one offset is chosen of each eight: the first of one group of
+                // eight, the second of the next group, and so on. Bytes that are zero are skipped.
                 for flip in sweep.flips(in: "keychain.db", page.bytes)
                 where flip.offset % 8 == flip.offset / 8 % 8 {
                     let first = flip.offset / 8 % sweep.writeCount
@@ -111,7 +112,8 @@ func onThread(
             return result
         }
         #expect(report["flips"] > 50)
-        // Each of the five writes was made first, and each bit of a byte was flipped.
+        // For each of the five writes, there was a case in which it was made before the others. For
+        // each of the eight bits, there was a byte in which it was flipped.
         #expect(report["orders of writes"] == 5)
         #expect(report["bits"] == 8)
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
@@ -120,7 +122,7 @@ func onThread(
     @Test(arguments: [
         ["--sead", "1"], ["--seed"], ["--count", "many"], ["--seed", "1", "nothing"],
     ])
-    func `soak says which arguments are wrong`(_ arguments: [String]) throws {
+    func `soak refuses wrong arguments and says why`(_ arguments: [String]) throws {
         let path = try #require(TestProgram.path(of: "soak"))
         let program = try TestProgram(
             path: "/bin/sh", ["-c", #""$0" "$@" 2>&1; echo $?"#, path] + arguments,
@@ -130,7 +132,9 @@ func onThread(
         #expect(lines.first?.hasPrefix("soak: ") == true, "\(lines)")
     }
 
-    @Test func `the sweep accepts a failed look-up only if it reports damage or a lock`() throws {
+    @Test func `sweeps accept a failed look-up only if its error reports damage or a locked item`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let addition = Step.add(0, 5)
         #expect(StepRunner.run([addition], in: folder.path) == nil)

@@ -156,7 +156,7 @@ struct Tampering: Sendable, CustomStringConvertible {
         pages("the salt of the file changed") { $0[75] ^= 1 },
         pages("the tag of a page changed") { $0[RootPage.itemsKey.bytes.upperBound - 20] ^= 1 },
         replay(
-            "a page of items, from before one of its items was changed, with the current tag",
+            "the earlier content of a page of items, with the page's current tag",
             lostCount: 6
         ) {
             // Nothing shows which of the page's rows is outdated, so a recovery sets all of them

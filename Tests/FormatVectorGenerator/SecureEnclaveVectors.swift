@@ -1,4 +1,5 @@
-// SecureEnclaveVectors: Documentation/Formats/secure-enclave-key-v1.md.
+// SecureEnclaveVectors: the test vectors for the format that
+// Documentation/Formats/secure-enclave-key-v1.md describes.
 
 import FormatVectors
 import FoundationEssentials

@@ -18,9 +18,10 @@ private struct AgeVector: Decodable, Sendable, CustomTestStringConvertible {
     let fileSHA256: String
     let file: Data
     let payloadSHA256: String?
-    /// A digit is a chunk of 65536 bytes with that value. A following "L" marks the last chunk. "E"
-    /// is an empty last chunk. A longer text consists of hexadecimal digits, whose bytes are
-    /// appended without encryption.
+    /// The parts that follow ``file`` in the whole file, with one text for each part. A text of one
+    /// digit is a chunk of 65536 bytes, each with that value. An "L" after the digit marks the last
+    /// chunk. "E" is an empty last chunk. A longer text consists of hexadecimal digits, whose bytes
+    /// are appended without encryption.
     let chunks: [String]?
     let fileKey: String?
     let nonce: String?

@@ -236,8 +236,9 @@ private struct Row {
         }
     }
 
-    // Attack: a service that can see the executables of all users' processes can also read the
-    // memory of these processes.
+    // Attack: hostile code in the service reads the memory of all users' processes. A service that
+    // can see the executables of these processes can do that. So this service serves programs
+    // without seeing their executables.
     @Test func `the machine's service serves programs whose executables are unreadable or hidden`()
         throws
     {
@@ -407,7 +408,7 @@ private struct Row {
             ("/user.slice/user-1000.slice/user@1000.service/app.slice/a.service", nil),
             ("/../system.slice/a.service", nil), ("/", nil), ("system.slice/a.service", nil),
         ] as [(String, String?)])
-    func `a process belongs to the service unit directly in system.slice or in one of its slices`(
+    func `a process's unit is the service right below system.slice or right below a nested slice`(
         _ path: String, _ name: String?
     ) {
         #expect(SystemUnit.name(inPath: path) == name)

@@ -115,8 +115,9 @@ import Testing
     @Test func `a search that meets a locked item reports the lock, not a missing authentication`()
         throws
     {
-        // Rows are visited in the order of their keyed labels. It is very unlikely that in each of
-        // three keychains the locked item comes before all ten items that require authentication.
+        // Rows are visited in the order in which they were added, so the locked item comes last.
+        // Even in a random order, it is very unlikely that in each of three keychains the locked
+        // item comes before all ten items that require authentication.
         for _ in 0..<3 {
             let keychain = try keychain()
             for number in 1...10 {
@@ -337,8 +338,8 @@ import Testing
 
     @Test func `an update that fails for one item changes no item`() throws {
         let keychain = try keychain()
-        // Rows are visited in the order of their keyed labels. With 20 items without constraints,
-        // the update most likely visits one of them before the item that requires authentication.
+        // An update changes items in the order in which they were added. It therefore changes the
+        // 20 items without constraints before it fails for the item that requires authentication.
         let accounts = (1...20).map { "a\($0)" }
         for account in accounts { try add(keychain, account, []) }
         try add(keychain, "b", .userPresence)

@@ -1,5 +1,5 @@
-// Foreign files in a keychain's folder: links, pipes and folders in place of its files, databases
-// with other numbers, and files named like a recovered database.
+// Foreign files in a keychain's folder: links, pipes and folders in place of its files, database
+// files with another number in their names, and files named like a recovered database.
 //   (1) Nothing outside the folder is read, changed or removed.
 //   (2) Nothing blocks, and each refusal names the file.
 

@@ -1,5 +1,5 @@
-// ProgramTests: which items a caller without entitlements changes or deletes when the request names
-// only a class.
+// ProgramTests: which items a caller without entitlements changes or deletes when the request
+// identifies no particular items, for example when it names only a class.
 
 import Foundation
 import KeychainEngine

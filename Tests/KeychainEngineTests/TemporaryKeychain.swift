@@ -75,8 +75,8 @@ func genericPassword(_ account: String, _ service: String = "service") -> Attrib
     [.account: .string(account), .service: .string(service)]
 }
 
-/// The status of the `KeychainFailure` that `body` throws, or `nil` if `body` throws no error. An
-/// error of another type is an issue.
+/// The status of the `KeychainFailure` that `body` throws, or `nil` if `body` throws no error. If
+/// `body` throws an error of another type, records it as an issue of the test and returns `nil`.
 func status(_ body: () throws -> Void) -> Status? {
     do {
         try body()

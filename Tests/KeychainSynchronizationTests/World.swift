@@ -1,5 +1,5 @@
-// World: a model of three machines and a server with the rules alone, without cryptography: what a
-// machine may do, what its programs see, and what the outcome must be.
+// World: a model of three machines and a server. The model consists of the rules alone, without
+// cryptography: what a machine may do, what its programs see, and what the outcome must be.
 
 import KeychainCore
 import KeychainSynchronization
@@ -26,7 +26,8 @@ struct World: Hashable {
         case append2, append3
         /// The machine reads the membership log and the first machine's log, and no other.
         case glance2
-        /// The first machine excludes the third: for being away, or for good.
+        /// The first machine excludes the third: it suspends the third machine for being away, or
+        /// removes that machine for good.
         case suspend3, remove3
         /// The first machine takes over what the third wrote.
         case retire3
@@ -346,7 +347,8 @@ struct World: Hashable {
     }
 
     private func verdict(on value: VersionStamp?, in world: World) -> String? {
-        // Versions of a removed machine may be lost; those from before its removal may also count.
+        // Versions of a removed machine may be lost. Those from before its removal may instead be
+        // kept.
         let kept = writes.filter { !isRemoved || $0.machine != 2 }
         guard let last = kept.max(by: { $0.stamp < $1.stamp }) else {
             return value == nil || isRemoved ? nil : "an item out of nothing"

@@ -27,8 +27,8 @@ extension MemoryStore {
     }
 
     /// A server on which `event` happens once, before the log of `machine` is read for the second
-    /// time. By then, the logs that come before this log in the order of reading have been read to
-    /// their ends, if each fits on one page.
+    /// time. By then, the logs that come before that log in the order of reading have been read to
+    /// their ends, except logs with more records than one read returns.
     func racing(
         readingEndOfLogOf machine: Device, _ event: @escaping @Sendable () async throws -> Void
     ) async throws -> HookedStore {

@@ -1,5 +1,6 @@
 // VoidEntryTests: entries that a removal makes void, and entries that are missing. If one machine
-// removes another, entries that the removing machine had not read don't count.
+// removes another, the entries of all machines' logs that the removing machine had not read don't
+// count.
 
 import Foundation
 import KeychainCore
@@ -80,7 +81,8 @@ import Testing
         _ = try await two.relay.send(.remove(try await three.id()))
         try await two.settle()
         server.hide { _ in false }
-        // Machine one reads the removal, and can't store the entry that contains its changes again.
+        // Machine one reads the removal. It has to append its changes again in a new entry, and the
+        // server refuses to store that entry.
         server.setReadOnly(true)
         await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
         #expect(try await one.status().waitingCount == 3)
@@ -106,7 +108,8 @@ import Testing
         let description = try await two.relay.send(.describe).message
         _ = try await one.relay.send(.add(machine: description, name: "two", groups: groups))
         try await one.settle()
-        // Machine two reads an entry that it can't open. The entry with its keys is hidden.
+        // Machine two reads an entry that it can't open: the server hides the entry that grants
+        // the keys to machine two.
         server.hide { !before.contains($0) && $0.contains("/l/") }
         try await two.joinListed()
         try await two.settle()
@@ -118,7 +121,8 @@ import Testing
     }
 
     /// While the machine reads, the server doesn't show some of the entries that the machine needs.
-    @Test func `reading that takes longer than five minutes ends, although entries are missing`()
+    @Test
+    func `logs are read to the end although this takes over five minutes and entries are missing`()
         async throws
     {
         let server = MemoryStore()

@@ -31,7 +31,7 @@ import Testing
     ]
 
     @Test(arguments: rows.indices)
-    func `a secret is concealed wherever the stream is split`(_ row: Int) {
+    func `a secret is concealed no matter where the stream is split`(_ row: Int) {
         let (text, secrets, expected) = Self.rows[row]
         let bytes = Array(text.utf8)
         #expect(masked([bytes], secrets) == expected)

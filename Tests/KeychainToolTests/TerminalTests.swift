@@ -119,7 +119,8 @@ import Testing
         try dialogue.type("\u{4}")
         #expect(try dialogue.end() == .exit(1))
         #expect(
-            dialogue.shown.hasSuffix("keychainctl: Nothing was entered. Nothing was changed.\n"))
+            dialogue.shown.hasSuffix(
+                "keychainctl: The input ended without an answer. Nothing was changed.\n"))
     }
 
     @Test func `a process that waits for a secret can't dump core`() throws {

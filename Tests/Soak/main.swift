@@ -27,9 +27,12 @@ while let option = arguments.first, option.hasPrefix("--") {
     arguments.removeFirst(2)
 }
 let names = arguments.isEmpty ? SoakSweep.allCases.map(\.rawValue) : arguments
-let sweeps = names.compactMap { SoakSweep(rawValue: $0) }
-guard sweeps.count == names.count else {
-    refuse("unknown sweep; there are \(SoakSweep.allCases.map(\.rawValue).joined(separator: " "))")
+let sweeps = names.map { name in
+    guard let sweep = SoakSweep(rawValue: name) else {
+        let all = SoakSweep.allCases.map(\.rawValue).joined(separator: " ")
+        refuse("unknown sweep \(name); there are \(all)")
+    }
+    return sweep
 }
 
 /// Writes a line without buffering, so that it is visible while the next sweep runs.

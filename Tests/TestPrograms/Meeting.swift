@@ -17,12 +17,12 @@ package final class Meeting: Sendable {
 
     package init(of size: Int) { self.size = size }
 
-    /// Whether all callers arrived before the deadline of any waiting caller.
+    /// Whether `size` callers arrived and no caller's wait timed out.
     package var tookPlace: Bool { state.withLock { $0.arrived >= size && !$0.isLate } }
 
-    /// Waits for the other callers. The deadline of 30 seconds is far longer than a successful run
-    /// needs. Callers that arrive after the meeting, or after a caller missed the deadline, don't
-    /// wait.
+    /// Waits until `size` callers have arrived. The wait times out after 30 seconds, far longer
+    /// than a successful run needs. Once `size` callers have arrived, or the wait of a caller has
+    /// timed out, no further caller waits.
     package func join() {
         let (arrived, isLate) = state.withLock { state in
             state.arrived += 1

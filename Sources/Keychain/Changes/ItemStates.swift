@@ -22,9 +22,9 @@ extension Keychain {
     ///   for it. The final state is always reported. A slow consumer never blocks a writer and uses
     ///   no additional memory.
     /// - Saving a value that equals the existing one counts as a change.
-    /// - The user is never asked for authentication. An item with an ``AccessControl`` that
-    ///   requires it is therefore unavailable, unless, on Linux, the context that was passed to
-    ///   `authenticating(with:)` remembers it.
+    /// - The user is never asked for authentication. An item whose ``AccessControl`` requires
+    ///   authentication is therefore unavailable, unless, on Linux, the context that was passed to
+    ///   `authenticating(with:)` remembers the authentication.
     /// - While the item can't be read, because it is locked or damaged, one element reports the
     ///   error, and another one follows whenever the code of the error changes. Once the item can
     ///   be read again, its state follows, even if it is the same as before.

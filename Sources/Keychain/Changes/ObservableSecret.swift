@@ -114,7 +114,7 @@ public final class ObservableSecret<Value: Sendable>: Observable {
     /// Deletes the value. Deleting a value that does not exist succeeds.
     ///
     /// - Returns: `true` if the value existed.
-    /// - Throws: ``KeychainError`` with a status of the keychain. The previous state is then
+    /// - Throws: ``KeychainError`` with the status of the failure. The previous state is then
     ///   restored.
     @discardableResult
     public func delete() async throws -> Bool {

@@ -152,12 +152,13 @@ public struct KeychainDatabase: Sendable {
     /// 2. The environment variable `KEYCHAIN_DIRECTORY`, which selects embedded mode.
     /// 3. The configuration file, which specifies the socket of a service or says `embedded`.
     /// 4. The socket `keychain/socket` in `XDG_RUNTIME_DIR` or, if this variable is not set, in
-    ///    `/run/user/UID`, if it exists and was not left behind by a service that has ended. If it
-    ///    was left behind, and the keychain of that service was not the one of embedded mode,
-    ///    operations fail. They also fail if the socket is in `/run/user/UID` and other users can
-    ///    enter this folder.
-    /// 5. The socket `/run/keychaind/socket`, if it exists. If the user's own service has served
-    ///    the keychain of embedded mode before, operations fail instead.
+    ///    `/run/user/UID`, if it exists and was not left behind by a service that has ended. If a
+    ///    service left the socket behind, and that service had a different keychain open from the
+    ///    one that this program would open in embedded mode, operations fail. Operations also fail
+    ///    if `XDG_RUNTIME_DIR` is not set, the socket exists in `/run/user/UID`, and this folder
+    ///    belongs to another user or is accessible to other users.
+    /// 5. The socket `/run/keychaind/socket`, if it exists. But operations fail if the user's own
+    ///    service has ever opened the keychain that this program would open in embedded mode.
     ///
     /// If none applies, the program uses embedded mode.
     ///

@@ -133,7 +133,7 @@ public struct DeviceIdentity: Sendable {
     /// Checks whether an identifier exists, without reading or creating one. Stored bytes that are
     /// not an identifier count as one.
     ///
-    /// - Throws: ``KeychainError`` with a status of the keychain. Every failure is thrown, so
+    /// - Throws: ``KeychainError`` with the status of the failure. Every failure is thrown, so
     ///   `false` always means that no identifier exists.
     public func exists() throws(KeychainError) -> Bool {
         try keychain.exists(key)
@@ -144,7 +144,7 @@ public struct DeviceIdentity: Sendable {
     /// Permanently deletes the identifier. The next `identifier()` creates a different one.
     ///
     /// - Returns: `true` if an identifier existed.
-    /// - Throws: ``KeychainError`` with a status of the keychain. If this method throws, the
+    /// - Throws: ``KeychainError`` with the status of the failure. If this method throws, the
     ///   identifier is unchanged, except possibly after an ``KeychainError/Cause/interruption``.
     @discardableResult
     public func reset() throws(KeychainError) -> Bool {

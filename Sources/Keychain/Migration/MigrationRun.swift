@@ -91,9 +91,9 @@ struct MigrationRun {
             // If the item was deleted in the meantime, an addition can succeed now.
             guard let present = try access.find(includesData: true) else { continue }
             if form.isSame(present.secret, data) {
-                // The source's copy will be removed. The destination's must therefore have the
-                // access control that the caller's `KeychainKey` specifies or, if it specifies
-                // none, that of the source.
+                // The source's copy will be removed. The destination's copy must therefore have the
+                // access control that the caller's `KeychainKey` specifies. If the key specifies
+                // none, it must have the access control of the source's item, if there is one.
                 guard let wanted = form.accessControl, wanted.constraints != present.constraints
                 else { return .alreadyThere }
                 if try access.change(present, contents) { return .alreadyThere }

@@ -7,7 +7,7 @@ extension Keychain {
     ///
     /// - Parameter key: The key of the item.
     /// - Returns: The attributes, or `nil` if the item does not exist.
-    /// - Throws: ``KeychainError`` with a status of the keychain.
+    /// - Throws: ``KeychainError``. Its code is the status that the keychain returned.
     public func item<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Item? {
         try access(.list, key.account).attributes()
     }
@@ -17,9 +17,10 @@ extension Keychain {
     /// No secret is read. Secure Enclave keys are not listed. Items that are damaged, or that can
     /// be read only on another machine, are omitted if at least one other item is found.
     ///
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/interactionNotAllowed`` if one of
-    ///   the items is locked or, on Linux before the first unlock, may exist and be locked; or with
-    ///   any other status of the keychain.
+    /// - Throws: ``KeychainError``. Its code is ``KeychainError/Code/interactionNotAllowed`` if one
+    ///   of the items is locked. On Linux before the first unlock, this is also the code if the
+    ///   keychain can't tell whether there is such an item. For any other failure, the code is the
+    ///   status that the keychain returned.
     ///
     /// The corresponding call is `SecItemCopyMatching` with `kSecMatchLimitAll`.
     public func items() throws(KeychainError) -> [Item] {
@@ -50,7 +51,7 @@ extension Keychain {
     ///
     /// - Returns: The number of deleted items. On Apple platforms, the items are counted just
     ///   before the deletion.
-    /// - Throws: ``KeychainError`` with a status of the keychain.
+    /// - Throws: ``KeychainError``. Its code is the status that the keychain returned.
     ///
     /// The corresponding call is `SecItemDelete`.
     @discardableResult

@@ -127,7 +127,7 @@ extension Keychain {
     ///
     /// - Parameter key: The key of the value.
     /// - Returns: `true` if the value existed.
-    /// - Throws: ``KeychainError`` with a status of the keychain.
+    /// - Throws: ``KeychainError`` with the status of the failure.
     ///
     /// The corresponding call is `SecItemDelete`.
     @discardableResult
@@ -139,7 +139,7 @@ extension Keychain {
     ///
     /// - Parameter key: The key of the value.
     /// - Returns: `true` if the value exists.
-    /// - Throws: ``KeychainError`` with a status of the keychain. An item that is locked or found
+    /// - Throws: ``KeychainError`` with the status of the failure. An item that is locked or found
     ///   to be damaged is reported as an error, never as `false`.
     public func exists<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Bool {
         try access(.load, key.account).attributes() != nil

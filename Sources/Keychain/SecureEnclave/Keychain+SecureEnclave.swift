@@ -13,7 +13,7 @@ extension Keychain {
     /// service that it uses can access.
     ///
     /// - Returns: `true` if a Secure Enclave is available.
-    /// - Throws: ``KeychainError`` with a status of the keychain.
+    /// - Throws: ``KeychainError`` with the status of the failure.
     ///
     /// The corresponding property is CryptoKit's `SecureEnclave.isAvailable`.
     public func hasSecureEnclave() throws(KeychainError) -> Bool {

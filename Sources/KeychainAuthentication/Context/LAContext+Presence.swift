@@ -35,7 +35,7 @@ extension LAContext {
         if requirement.needsNoPerson { return }
         try forgetEndedGrants(asking.keychain)
         var possible: PresencePossibilities?
-        // Each iteration proves a method or excludes one that can't be used.
+        // Each iteration obtains a proof by one method, or excludes a method that gave no proof.
         for _ in 0..<4 {
             let proven = knownProofs(for: asking.keychain).methods
             if requirement.isSatisfied(by: proven) { return }

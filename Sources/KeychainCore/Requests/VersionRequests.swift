@@ -8,8 +8,8 @@
 
 /// An item as it was before a change.
 package struct ItemVersion: Hashable, Sendable {
-    /// The number of the version, at least 1 and increasing with each version of a name. The
-    /// numbers of a name can have gaps.
+    /// The number of the version, at least 1. A new version gets a higher number than all stored
+    /// versions of its name. The numbers of a name can have gaps.
     package var number: UInt32
     /// The time when the version was replaced or deleted, in seconds since 2001-01-01.
     package var moment: Double
@@ -36,8 +36,8 @@ package struct HistoryPolicy: Hashable, Sendable {
     package var count: UInt32
     /// The number of days for which versions are kept, 1...36,500.
     package var days: UInt32
-    /// Whether the changes of all programs create versions. If not, only those of programs that
-    /// request it do, such as `keychainctl`.
+    /// Whether the changes of all programs create versions. If not, a change creates a version only
+    /// if the program requests it, as `keychainctl` does.
     package var isForAll: Bool
 
     package static let standard = HistoryPolicy(count: 10, days: 30, isForAll: false)

@@ -88,8 +88,9 @@ package struct KeySlot: Hashable, Sendable {
         self.boxes = boxes
     }
 
-    /// Returns the slot without the keys in `end`, which no longer exist. `nil` if the slot opens
-    /// nothing else, or if it is of an unknown kind and opens one of them.
+    /// Returns the slot without the keys in `end`, which no longer exist. Returns `nil` if the slot
+    /// opens no keys other than those in `end`, or if the slot is of an unknown kind and opens any
+    /// key in `end`.
     func removing(_ end: Opens) -> KeySlot? {
         var slot = self
         slot.opens = opens.subtracting(end)

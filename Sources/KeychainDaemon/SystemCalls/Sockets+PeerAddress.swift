@@ -27,8 +27,9 @@ extension Sockets {
         return bytes.first == 0 ? Array(bytes.dropFirst()) : nil
     }
 
-    /// Lets a socket accept a number of bytes before the peer receives any, as far as the kernel
-    /// permits: up to twice `net.core.wmem_max`, including the kernel's own structures.
+    /// Sets the size of a socket's send buffer, so that `byteCount` bytes can be sent before the
+    /// peer receives any. The kernel limits the buffer to twice `net.core.wmem_max`, including its
+    /// own structures.
     static func setSendBuffer(_ byteCount: Int32, of socket: OwnedDescriptor) {
         var value = byteCount
         // SAFETY: the value is read within the call.

@@ -1,7 +1,8 @@
 // BackupRecord: the lines of a backup. Each is a JSON object with one member, whose name is the
 // type of the line. Documentation/Formats/backup-v1.md.
 //   (1) The contents of a line are checked when it becomes an item. They are not trusted, because
-//       anyone who knows a recipient can write a file that the recipient's identity opens.
+//       anyone who knows an age recipient (a public key) can write a file that the matching age
+//       identity (the private key) opens.
 
 import FoundationEssentials
 package import KeychainCore
@@ -31,7 +32,8 @@ package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     case damaged
 }
 
-/// The name of an item in the report of a backup or a restore.
+/// An item as the report of a backup or a restore lists it and, if the item was left out, the
+/// reason.
 package struct BackupName: Hashable, Sendable {
     /// The item without its secret; `nil` if only its reference is known.
     package let item: ItemSnapshot?
@@ -215,7 +217,8 @@ struct BackupLeftOut: Codable, Hashable {
     var reason: BackupOmission
 }
 
-/// An item of a backup, whose attributes are valid for its class.
+/// An item of a backup. `BackupItem.restored` makes one only if the attributes are valid for the
+/// item's class.
 struct RestoredItem {
     var record: ItemRecord
     let reference: ItemReference

@@ -25,9 +25,9 @@ final class ServiceConnection: @unchecked Sendable {
 
     /// The outcome of a request.
     enum Outcome<Answer> {
-        /// The service answered. The connection can be used again, as after `failed`.
+        /// The service answered. The connection can be used again.
         case answered(Answer)
-        /// The service answered with a failure.
+        /// The service answered with a failure. The connection can be used again.
         case failed(KeychainFailure)
         /// The connection ended before the request was carried out: the service said so, or the
         /// request was not sent completely.
@@ -49,8 +49,8 @@ final class ServiceConnection: @unchecked Sendable {
     /// - Throws: `notAvailable` if no service answers, or the answer can't be decoded, or, with the
     ///   cause `permission`, if this user may not use the socket or the service's user isn't
     ///   trusted; `wrongVersion` if this program doesn't support the service's version of the
-    ///   protocol; `param` for a path of an invalid length; and the failure with which the service
-    ///   refuses this program.
+    ///   protocol; `param` for a path that has an invalid length or contains a NUL byte; and the
+    ///   failure with which the service refuses this program.
     init(to path: String, _ options: ServiceOptions) throws(KeychainFailure) {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path
@@ -100,9 +100,9 @@ final class ServiceConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends the service's nonce back over the socket that arrived with it, so that the service
-    /// knows which process has the connection.
-    /// - Returns: The socket that arrived, over which the connection continues.
+    /// Receives a nonce and a new socket, which the service sends over the first socket. Sends the
+    /// nonce back over the new socket, so that the service knows which process has the connection.
+    /// - Returns: The new socket, over which the connection continues.
     private static func shakenHands(
         _ first: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
     ) throws(KeychainFailure) -> UnixSocket {
@@ -111,8 +111,9 @@ final class ServiceConnection: @unchecked Sendable {
         {
         case .greeting(let bytes, let socket):
             guard let handshake = Handshake(bytes: bytes) else { throw .serviceUnreadable(path) }
-            // One call sends the nonce completely, because the socket's buffer is empty. If the
-            // call fails, the service has refused this program and has already said why.
+            // One call sends the nonce completely, because the socket's buffer is empty. A failure
+            // is ignored here: a service that has refused this program has said why before closing
+            // the connection.
             _ = socket.sends(handshake.bytes, until: deadline)
             return socket
         case .other:

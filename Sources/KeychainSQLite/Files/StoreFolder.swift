@@ -73,7 +73,7 @@ package struct StoreFolder: Hashable, Sendable {
             + (isOfRecovered ? File.recoveredDatabase.suffix : "") + file.suffix
     }
 
-    /// This folder, with `keychain.db.recovered` as its database.
+    /// This folder, with the recovered database, such as `keychain.db.recovered`, as its database.
     package var recovered: StoreFolder {
         StoreFolder(path: path, number: number, isOfRecovered: true)
     }
@@ -188,9 +188,9 @@ extension StoreFolder {
         close(descriptor)
     }
 
-    /// Records for every process that the log was found damaged. If this fails, for example because
-    /// the disk is full or read-only, the next process that rebuilds the log's index detects the
-    /// damage again.
+    /// Creates the file ``File/damagedLog``, which tells every process that the log was found
+    /// damaged. If this fails, for example because the disk is full or read-only, the next process
+    /// that rebuilds the log's index detects the damage again.
     static func noteDamagedLog(besideDatabaseAt path: String) {
         let folder = StoreFolder(ofFileAt: path)
         try? folder.createEmpty(.damagedLog)

@@ -35,8 +35,8 @@ public import Foundation
 /// A value of ``kSecAttrSynchronizable`` in a query: synchronizable and local items match.
 @safe public nonisolated(unsafe) let kSecAttrSynchronizableAny: CFString = "syna"
 
-/// Apple's name for a set of items that are synchronized together. String, part of the item's
-/// primary key. It has no other effect here.
+/// The name of the item's sync view: on Apple's systems, a set of items that are synchronized
+/// together. String, part of the item's primary key. It has no other effect here.
 @safe public nonisolated(unsafe) let kSecAttrSyncViewHint: CFString = "vwht"
 
 /// When the item was added. Date. The keychain sets it and ignores a value in an addition.
@@ -48,7 +48,7 @@ public import Foundation
 /// The display name. String. It is not part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrLabel: CFString = "labl"
 
-/// The token that holds the key of the item. String, part of the item's primary key.
+/// For a hardware key: the token that holds it. String, part of the item's primary key.
 @safe public nonisolated(unsafe) let kSecAttrTokenID: CFString = "tkid"
 
 /// A value of ``kSecAttrTokenID``: the key is generated in secure hardware, and no program

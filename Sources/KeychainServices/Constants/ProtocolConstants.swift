@@ -1,6 +1,5 @@
 // ProtocolConstants: the values of `kSecAttrProtocol` and `kSecAttrAuthenticationType`, four
-// characters each.
-//   (1) A protocol name of three characters is padded with a space.
+// characters each. A protocol name of three characters is padded with a space.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. With `@safe`, callers need no `unsafe`.

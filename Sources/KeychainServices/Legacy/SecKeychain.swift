@@ -4,8 +4,8 @@
 //   (2) Every function except those that return a type identifier returns `errSecUnimplemented`,
 //       changes nothing and doesn't write its results.
 //   (3) These functions are deprecated, as on Apple platforms, and name the replacement if there is
-//       one. The classes are not deprecated, because current functions, such as `SecItemImport`,
-//       use them in their signatures.
+//       one. The classes are not deprecated: a current function, `SecItemImport`, has a parameter
+//       of type `SecKeychain`.
 //
 // SAFETY: every string constant here is immutable and never replaced, so any thread may read it.
 // With `@safe`, callers need no `unsafe`.

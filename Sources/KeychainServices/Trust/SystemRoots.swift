@@ -11,7 +11,8 @@ internal import Synchronization
 
 /// A PEM file of trusted certificates.
 final class SystemRoots: Sendable {
-    /// The certificates of this system. Each distribution has the file in one of these locations.
+    /// The certificates of this system. Each distribution named below has the file at the location
+    /// beside its name.
     static let shared = SystemRoots(paths: [
         "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine, Gentoo
         "/etc/pki/tls/certs/ca-bundle.crt",  // Fedora, RHEL

@@ -3,13 +3,16 @@
 //       that were skipped. That first entry or a later one has to confirm that the skipped entries
 //       aren't needed; until then the log is incomplete.
 //   (2) A rejected entry changes nothing. An entry is rejected as a fork, which the caller reports,
-//       if it has the next index but doesn't continue the chain, if it differs from the accepted
-//       entry with the same index, or if it refers to a different membership log.
+//       if it has the next index but doesn't continue the chain, if it has the head's index but not
+//       the head's digest, or if it refers to a different membership log. An entry with a lower
+//       index is rejected as repeated. So is an entry with the head's index if the head was
+//       skipped, because the digest of a skipped entry isn't known.
 
 package struct LogCursor: Hashable, Sendable {
     package let writer: MachineID
     /// The last entry that was accepted. After ``skip(to:)`` and until the next entry is accepted,
-    /// the entry before the given index, with a digest of zeros.
+    /// the head is instead the last skipped entry: the index before the one passed to
+    /// ``skip(to:)``, with a digest of zeros.
     package private(set) var head: LogHead
     /// The last entry that was accepted. ``skip(to:)`` doesn't change it.
     package private(set) var verified = LogHead.empty
@@ -56,8 +59,8 @@ package struct LogCursor: Hashable, Sendable {
         }
         guard entry.index > head.index else {
             let isOther = entry.index == head.index && entry.digest != head.digest
-            // A digest of zeros stands for a skipped entry, whose digest isn't known. An entry with
-            // its index then counts as repeated.
+            // A digest of zeros stands for a skipped entry, whose digest isn't known. So an entry
+            // with the index of that skipped entry is rejected as repeated, not as a fork.
             throw isOther && head.digest != .zero ? .fork(name) : .repeated(name)
         }
         guard entry.index == head.index + 1 else { throw .gap(name) }

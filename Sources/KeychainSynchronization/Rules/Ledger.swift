@@ -1,13 +1,14 @@
 // Ledger: one machine's knowledge of all logs: the current version of each item, and the entries
 // that contain it. Documentation/Synchronization.md, "Logs" and "Deletions".
 //   (1) The current version of an item is the greatest among the versions in all entries that count
-//       and are still needed, and those that this machine has yet to append. An item of the
-//       keychain without such a version is in doubt: this machine decides whether it was deleted.
+//       and are still needed, and the versions that this machine has yet to append. If an item of
+//       the keychain has no such version, and no other machine is expected to append the item
+//       again, the item is in doubt: this machine decides whether it was deleted.
 //   (2) A deletion stays in its log until no log contains an older version: every present machine
 //       has acknowledged it and declared its own log clean, and the logs of all absent machines are
 //       retired for good.
 //   (3) The rules use no cryptography, files or clock. `ModelTests` tries all sequences of up to
-//       six events, other than restarts, on three new machines.
+//       six events, none of them a restart, on three new machines.
 
 package import KeychainCore
 
@@ -28,9 +29,9 @@ package struct Ledger: Hashable, Sendable {
         /// version left to append.
         package var isClean: Bool
         package var versions: [Bytes16: VersionStamp]
-        /// Whether this machine has to acknowledge the entry, because the entry contains versions,
-        /// or grants to this machine. `versions` can be empty although the entry contains versions:
-        /// it lacks those that are opened later.
+        /// Whether this machine has to acknowledge the entry, because the entry contains versions
+        /// or contains grants to this machine. `versions` can be empty although the entry contains
+        /// versions: it lacks those that are opened later.
         package var isOfInterest: Bool
 
         package init(
@@ -107,9 +108,10 @@ package struct Ledger: Hashable, Sendable {
     package private(set) var roster: Roster
     package internal(set) var items: [Bytes16: Held] = [:]
     var logs: [MachineID: Log] = [:]
-    /// Items whose current version no log contains, and that this machine doesn't have to append.
-    /// ``settle(isComplete:hasAllGroups:claimed:)`` decides on each of them once the logs are read
-    /// up to the given indexes: entries up to there may contain the version, or a later one.
+    /// Items whose current version no log contains, and that this machine doesn't have to append,
+    /// except those in `awaited`. ``settle(isComplete:hasAllGroups:claimed:)`` decides on each of
+    /// them once the logs are read up to the given indexes: entries up to there may contain the
+    /// version, or a later one.
     var doubts: [Bytes16: LogIndexes] = [:]
     /// Items whose current version was in an entry that became void since this ledger was created,
     /// each with the entry's writer, which is expected to append the version again.
@@ -122,8 +124,8 @@ package struct Ledger: Hashable, Sendable {
     /// version, or the same version as a later entry of this log.
     var outdated: [Bytes16: UInt64] = [:]
 
-    /// How far this machine has read each log without a gap, or with gaps after which it has
-    /// decided on all items that no log contains. See ``mayHaveMissedDeletions``.
+    /// How far this machine has read each log without a gap. A gap doesn't count if, after it, this
+    /// machine has decided on all items that no log contains. See ``mayHaveMissedDeletions``.
     package internal(set) var reached: LogIndexes
     /// The index in the membership log of the last change that added or suspended this machine, and
     /// after which it has decided on all items that no log contained.
@@ -176,8 +178,9 @@ package struct Ledger: Hashable, Sendable {
         if outdated[name] == next.value[me] { outdated[name] = nil }
     }
 
-    /// Forgets an item in doubt. While this machine read the logs, it found the item's version in
-    /// an entry, and later that this entry is no longer needed or doesn't count.
+    /// Forgets an item that came into doubt while this machine read the logs: the machine first
+    /// read an entry with the item's version, and later read that this entry is no longer needed or
+    /// doesn't count.
     ///
     /// - Returns: `false` if the item isn't in doubt, for example because this machine has to
     ///   append it, or if a log contains a version of it.
@@ -325,7 +328,8 @@ package struct Ledger: Hashable, Sendable {
     ///   - hasAllGroups: Whether this machine sees all access groups. Otherwise it can't open all
     ///     versions. So if it may have missed an item's deletion, it doesn't take the item for
     ///     deleted.
-    ///   - claimed: How far logs are known to go. Entries up to there may still drop an item.
+    ///   - claimed: How far logs are known to go. Entries up to there may still make earlier
+    ///     entries unneeded, so that no log contains an item any more.
     /// - Returns: The items that were deleted.
     package mutating func settle(
         isComplete: Bool = true, hasAllGroups: Bool = true, claimed: LogIndexes = [:]

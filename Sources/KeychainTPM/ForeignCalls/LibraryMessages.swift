@@ -8,10 +8,10 @@ import Synchronization
 private let isSilenced = Atomic<Bool>(false)
 
 extension PlatformHardware {
-    /// Stops tpm2-tss from writing to standard error, unless the variable TSS2_LOG is set. Errors
-    /// are reported by the failure of the request.
+    /// Stops tpm2-tss from writing to standard error, unless the variable TSS2_LOG is set. A
+    /// failed request to the TPM still returns its error to the caller.
     ///
-    /// A program calls this first, while it has only one thread.
+    /// A program calls this at its start, while it has only one thread.
     package static func silenceLibrary() {
         #if TPM
         // SAFETY: both strings are valid during the call, which copies them.
@@ -22,8 +22,8 @@ extension PlatformHardware {
         #endif
     }
 
-    /// The environment variables that this program set itself. Programs that it starts should not
-    /// inherit them.
+    /// The environment variables that `silenceLibrary()` set. Programs that this program starts
+    /// should not inherit the variables.
     package static var ownVariables: [String] {
         isSilenced.load(ordering: .relaxed) ? [logVariable] : []
     }

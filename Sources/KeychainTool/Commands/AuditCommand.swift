@@ -136,7 +136,7 @@ struct AuditCommand: ParsableCommand {
                     + "--key-fd.")
         }
         guard let typed = terminal.askHidden("Verification key: ") else {
-            throw ControlFailure(.locked, "Nothing was entered.")
+            throw ControlFailure(.locked, "The input ended without an answer.")
         }
         return try RecoveryCode(words: typed)
     }

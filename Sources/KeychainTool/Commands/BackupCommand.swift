@@ -1,4 +1,5 @@
-// BackupCommand: writes every item to one encrypted file.
+// BackupCommand: writes the keychain's items to one encrypted file. `BackupOmission` has the
+// reasons for which items are left out.
 
 import ArgumentParser
 import KeychainCore
@@ -8,7 +9,7 @@ import KeychainEngine
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Writes every item to one encrypted file.",
+        abstract: "Writes the keychain's items to one encrypted file.",
         discussion: """
             The file has the format of age, so `age` can open it too. It is encrypted to \
             recipients, given by their public keys, or with a passphrase. Anyone who can open it \

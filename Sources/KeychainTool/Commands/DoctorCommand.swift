@@ -14,10 +14,10 @@ struct DoctorCommand: ParsableCommand {
         abstract: "Explains why a query finds nothing, and lists what was set aside.",
         discussion: """
             With the options of a query, doctor searches for the item in other groups, in the \
-            other class, among synchronizable and deleted items and under similar names, and \
-            explains how a program would have to query for it. It then lists the items that were \
-            set aside, and shows whether the keychain as a whole was verified. Nothing is changed \
-            and no secret is opened.
+            other class, among synchronizable items, even deleted ones, and under similar names, \
+            and explains how a program would have to query for it. It then lists the items that \
+            were set aside, and shows whether the keychain as a whole was verified. Nothing is \
+            changed and no secret is opened.
             """)
 
     @OptionGroup var selection: SelectionOptions

@@ -151,7 +151,7 @@ struct OTPCommand: ParsableCommand {
             if Descriptor.isTerminal(STDIN_FILENO), let terminal = Terminal() {
                 guard let line = terminal.askHidden("otpauth: URI or Base32 key: ") else {
                     throw ControlFailure(
-                        .failure, "Nothing was entered. Nothing was changed.")
+                        .failure, "The input ended without an answer. Nothing was changed.")
                 }
                 bytes = line.plainBytes
             } else {

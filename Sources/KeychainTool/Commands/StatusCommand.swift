@@ -10,7 +10,8 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Shows which keychain is used, why, and what protects it.",
-        discussion: "No item is opened, the user is not prompted, and no keychain is created.")
+        discussion: "No item is opened, and the user is not prompted. Without a service, no "
+            + "keychain is created.")
 
     @Flag(help: "Writes a JSON object.")
     var json = false

@@ -69,7 +69,8 @@ struct ImportedItem {
         self.line = line
     }
 
-    /// The item's name for messages, on one line: the service or server, port, path and account.
+    /// The item's name for messages, on one line: the service and account of a generic password, or
+    /// the server, port, path and account of an internet password.
     var name: String {
         let place = text(itemClass == .genericPassword ? .service : .server)
         let port = keys[.port].map { _ in ":\(text(.port))" } ?? ""
@@ -149,7 +150,7 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         case .aws: return try AWSCredentialFile.items(in: text)
         case .docker: return try DockerConfigFile.items(in: text)
         case .json: return try ExportedItems.items(in: bytes)
-        // Other types read these sources: `PasswordStore`, `KeyringFile` and `SecretService`.
+        // The types `PasswordStore`, `KeyringFile` and `SecretService` read these sources.
         case .pass, .gnomeKeyring, .secretService: return []
         case .keychainDump: return try KeychainDump.items(in: text)
         case .env:

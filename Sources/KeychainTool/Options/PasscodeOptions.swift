@@ -99,7 +99,10 @@ enum SecretInput {
         for attempt in 1...3 {
             guard let first = terminal.askHidden("\(what): "),
                 let second = terminal.askHidden("\(what) again: ")
-            else { throw ControlFailure(.failure, "Nothing was entered. Nothing was changed.") }
+            else {
+                throw ControlFailure(
+                    .failure, "The input ended without an answer. Nothing was changed.")
+            }
             if first.isEqual(to: second) { return first }
             if attempt < 3 { terminal.show("The entries don't match. Try again.\n") }
         }

@@ -66,7 +66,7 @@ struct NewName {
         self.name = name
     }
 
-    /// The attributes that the name sets. Without an account, the item keeps its account.
+    /// The attributes that the name sets. If the name has no account, the item keeps its account.
     ///
     /// - Throws: ``ControlFailure`` for a certificate or key, whose primary key can't be changed in
     ///   this way.

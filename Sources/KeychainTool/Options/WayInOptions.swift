@@ -61,7 +61,7 @@ struct WayInOptions: ParsableArguments {
                     + "Provide the \(name) through a file descriptor: see --help.")
         }
         guard let entered = terminal.askHidden("\(what): ") else {
-            throw ControlFailure(.locked, "Nothing was entered. Nothing was changed.")
+            throw ControlFailure(.locked, "The input ended without an answer. Nothing was changed.")
         }
         return entered
     }

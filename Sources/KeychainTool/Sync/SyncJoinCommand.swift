@@ -219,7 +219,7 @@ struct SyncJoinCommand: ParsableCommand {
                     + "--recovery-code-fd.")
         }
         guard let typed = terminal.askHidden("Recovery code: ") else {
-            throw ControlFailure(.locked, "Nothing was entered. Nothing was changed.")
+            throw ControlFailure(.locked, "The input ended without an answer. Nothing was changed.")
         }
         return try RecoveryCode(words: typed)
     }

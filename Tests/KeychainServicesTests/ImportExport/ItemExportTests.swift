@@ -96,7 +96,9 @@ import Testing
         }
     }
 
-    @Test func `an identity is exported in the default format as its certificate and key`() throws {
+    @Test func `in the default format, an identity is exported as its certificate and its key`()
+        throws
+    {
         let openSSL = try OpenSSL()
         let (key, _) = try key(.p256, in: openSSL)
         try openSSL.makeCertificate()

@@ -126,7 +126,7 @@ struct OpenSSLPair {
         try openSSL.run(["pkey", "-in", privateFile, "-pubout", "-out", publicFile])
     }
 
-    /// Lets OpenSSL read a private key.
+    /// Passes a private key of this package to OpenSSL, which writes the two files.
     init(_ form: KeyForm, _ key: SecKey, in openSSL: OpenSSL, name: String = "key") throws {
         self.openSSL = openSSL
         self.form = form

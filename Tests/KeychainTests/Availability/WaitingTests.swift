@@ -121,8 +121,8 @@ final class BusyService: RequestHandler {
         let clock = ManualClock()
         let item = Task { try await keychain.waitUntilAvailable(.pin, clock: clock) }
         let whole = Task { try await keychain.waitUntilAvailable(clock: clock) }
-        // Wait until both tasks are asleep. The clock stands still, so only the unlock can wake
-        // the tasks.
+        // Wait until both tasks are asleep. The clock stands still, so only the unlock can end the
+        // two waits.
         var count = 0
         for await _ in clock.sleeps {
             count += 1
@@ -245,7 +245,7 @@ final class BusyService: RequestHandler {
         #expect(pauses.suffix(2) == [.seconds(2), .seconds(2)])
     }
 
-    @Test func `a released stream of notifications is no longer subscribed`() async throws {
+    @Test func `releasing a stream of notifications ends its subscription`() async throws {
         let signal = AvailabilitySignal()
         var kept: AsyncStream<Void>? = signal.subscribe()
         _ = signal.subscribe()

@@ -3,7 +3,7 @@
 import Foundation
 
 struct Instant {
-    /// Nanoseconds since the machine was started.
+    /// Nanoseconds since the machine was started, without the time in which it was suspended.
     let nanoseconds: UInt64
 
     static var now: Instant {

@@ -29,7 +29,8 @@ enum ProcessRows {
         return rows
     }
 
-    /// The size of a program's file as installed.
+    /// The size of the program file at `path`. There is no row if the file is missing or the
+    /// program is dynamically linked.
     private static func size(
         _ path: String, _ limit: Limit, _ leftOut: inout [String]
     ) throws -> [Row] {

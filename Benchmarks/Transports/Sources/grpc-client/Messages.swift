@@ -28,8 +28,8 @@ struct Message {
     }
 }
 
-/// Calls `bytes` with each field of a message that is a sequence of bytes (type 2), and `number`
-/// with each field that is a number (type 0).
+/// Calls `bytes` with each field of type 2 (a sequence of bytes) in a message, and `number` with
+/// each field of type 0 (a number).
 func forEachField(
     in message: ArraySlice<UInt8>, bytes: (Int, ArraySlice<UInt8>) -> Void,
     number: (Int, UInt64) -> Void = { _, _ in }

@@ -2,7 +2,7 @@
 //   (1) An item is found by its label and size. The label is stored as `kSecAttrApplicationLabel`,
 //       in place of the usual hash of the public key, because a program knows the label before it
 //       has the key.
-//   (2) Security can use these keys without CryptoKit, for example to sign.
+//   (2) The module Security can use these keys without CryptoKit, for example to sign.
 
 import Foundation
 import Security
@@ -38,7 +38,7 @@ public struct SecKeyStore: Sendable {
         try SecurityError.check(SecItemAdd(item as CFDictionary, nil))
     }
 
-    /// Returns the key with a label, or `nil` if no key has the label and the size of the type.
+    /// Returns the key with the given label and the key size of `type`, or `nil` if there is none.
     ///
     /// - Throws: `SecurityError`, or CryptoKit's error if the item is not a key on the curve of the
     ///   type.
@@ -53,8 +53,8 @@ public struct SecKeyStore: Sendable {
         return try Key(x963Representation: form)
     }
 
-    /// Returns the key with a label as a `SecKey`, for use without CryptoKit, or `nil` if no key
-    /// has the label and the size of the type.
+    /// Returns the key with the given label and the key size of `type` as a `SecKey`, for use
+    /// without CryptoKit, or `nil` if there is none.
     ///
     /// - Throws: `SecurityError`.
     public func reference<Key: SecKeyConvertible>(to type: Key.Type, label: String) throws
@@ -74,8 +74,8 @@ public struct SecKeyStore: Sendable {
         return (result as! SecKey)
     }
 
-    /// Deletes the key that has a label and the size of the type. Deleting a key that does not
-    /// exist succeeds.
+    /// Deletes the key with the given label and the key size of `type`. Deleting a key that does
+    /// not exist succeeds.
     ///
     /// - Throws: `SecurityError`.
     public func delete<Key: SecKeyConvertible>(_ type: Key.Type, label: String) throws {

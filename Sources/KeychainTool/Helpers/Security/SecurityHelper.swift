@@ -152,9 +152,9 @@ private struct SecurityProgram {
 
     // MARK: The password
 
-    /// Asks for the password of `-w` without a value. At a terminal it is entered twice. Otherwise
-    /// it is a line of standard input. Further lines may only repeat it: scripts for macOS provide
-    /// it twice.
+    /// Asks for the password when the option `-w` has no value. At a terminal the password is
+    /// entered twice. Otherwise it is a line of standard input. Further lines may only repeat it:
+    /// scripts for macOS provide it twice.
     private mutating func askedSecret() throws -> Data {
         let mismatch = SecurityComplaint(status: 1, message: "passwords don't match")
         guard Descriptor.isTerminal(STDIN_FILENO), let terminal = Terminal() else {

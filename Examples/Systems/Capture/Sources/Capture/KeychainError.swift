@@ -70,7 +70,7 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     public var recoverySuggestion: String? {
         switch self {
         case .invalidData, .decodingFailed:
-            "Load the item as the type that was saved, or save it again. It was not changed."
+            "Load the item as the type that was saved, or save it again. The item was not changed."
         case .encodingFailed: "Correct the value and save it again; nothing was stored."
         case .secureEnclaveUnavailable:
             "Go on without a hardware key, or use a device that has a Secure Enclave."

@@ -16,9 +16,9 @@ import Logging
 
 /// The keychain of the capture app: generic passwords of the service `app.rial.keychain`.
 ///
-/// New items can be read after the first unlock, are restricted to this device and are not
-/// synchronized. A `KeychainService` contains no secret. Create as many as you like and use them
-/// from any thread.
+/// New items are not synchronized. Unless the caller passes another accessibility, they can be read
+/// after the first unlock and are restricted to this device. A `KeychainService` contains no
+/// secret. Create as many as you like and use them from any thread.
 public final class KeychainService: Sendable {
     /// The service of all items (`kSecAttrService`).
     public static let service = "app.rial.keychain"

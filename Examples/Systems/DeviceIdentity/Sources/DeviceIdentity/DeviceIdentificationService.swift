@@ -14,7 +14,8 @@ import Synchronization
 /// such object. A change by another object or process becomes visible at the next launch.
 ///
 /// The documentation of some operations says that the identifier is unchanged or kept after an
-/// error. The exception that ``KeychainError`` describes also applies to these statements.
+/// error. In one case, which ``KeychainError`` describes, the change may have been made
+/// nevertheless.
 public final class DeviceIdentificationService: Sendable {
     private let keychain: any KeychainServiceProtocol
     /// The identifier, once it has been read, created or imported.

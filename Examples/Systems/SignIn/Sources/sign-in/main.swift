@@ -45,7 +45,7 @@ case ("status", 1):
     await model.restoreSession()
 case ("sign-in", 1), ("sign-in", 2):
     await model.restoreSession()
-    // While it is unknown whether a user is signed in, a user interface offers no sign-in.
+    // Like an app, this program doesn't sign in while it is unknown whether a user is signed in.
     guard model.isSessionKnown else { break }
     withObservationTracking {
         _ = model.isLoading

@@ -1,5 +1,5 @@
-// OverlapTests: overlapping calls of the view model's functions. The model carries restores and a
-// sign-in out in order, rejects a second sign-in, and drops what a sign-out has overtaken.
+// OverlapTests: overlapping calls of the view model's functions. The model carries out restores and
+// a sign-in in order, rejects a second sign-in, and drops what a sign-out has overtaken.
 
 import Dispatch
 import KeychainTesting
