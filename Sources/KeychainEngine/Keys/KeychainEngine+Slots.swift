@@ -1,6 +1,7 @@
 // KeychainEngine+Slots: the ways into a keychain, and the machine that it is bound to.
-//   (1) Adding the first passcode or credential to a keychain on disk that has neither rotates its
-//       keys. Any other change is committed like a change of the passcode, and changes no row.
+//   (1) Adding the first way into the guarded tier of a keychain on disk, a passcode or credential,
+//       rotates its keys. Any other change is committed like a change of the passcode, and changes
+//       no row.
 //   (2) A change that is proved with a way in also unlocks the keychain, unless that way in opens
 //       only the machine key.
 //   (3) A slot can be removed only while the keychain is unlocked.
