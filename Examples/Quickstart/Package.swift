@@ -5,7 +5,8 @@ let package = Package(
     name: "Quickstart",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // `dev` builds swift-keychain with the same traits. The example shares that build.
+        // The script `dev` builds swift-keychain with the same traits. The example shares that
+        // build.
         .package(
             name: "swift-keychain", path: "../..",
             traits: ["OlderPKCS12", "TPM", "Synchronization"])

@@ -7,7 +7,8 @@ let package = Package(
     name: "Server",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // `dev` builds swift-keychain with the same traits. The example shares that build.
+        // The script `dev` builds swift-keychain with the same traits. The example shares that
+        // build.
         .package(
             name: "swift-keychain", path: "../..",
             traits: ["OlderPKCS12", "TPM", "Synchronization"])

@@ -78,8 +78,8 @@ package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
         case blob
         /// Data. Text is converted to its UTF-8 bytes, a 32-bit number to 4 little-endian bytes.
         case data
-        /// A 64-bit integer. Text that is a 32-bit decimal integer is converted to a number. Other
-        /// text stays text.
+        /// A 64-bit integer. Text that is the shortest form of a 32-bit decimal integer is
+        /// converted to a number. Other text, such as "+5" or "05", stays text.
         case number
         /// A point in time.
         case date

@@ -1,14 +1,16 @@
 // EtcdWatch: reports changes of the keys with a prefix as they are made.
-//   (1) Events arrive in the order of their revisions. If events may have been omitted, `compacted`
-//       reports this. If the cluster was restored, the revisions after that report can be lower
-//       again.
+//   (1) Except for repetitions (2), events arrive in the order of their revisions. If events may
+//       have been omitted, `compacted` reports this. If the cluster was restored, the revisions
+//       after that report can be lower again. A restored cluster is recognized only while its last
+//       revision is lower than the last one that the watch has reached.
 //   (2) After a connection breaks, the watch continues at the next node, after the last complete
-//       revision. Some events of the next revision may arrive twice.
+//       revision of the messages whose events the program has all received. Events of later
+//       revisions may arrive twice.
 //   (3) A message is decoded only after the program has asked for all events of the one before. So
 //       a slow program delays the connection, and little is read ahead.
 //   (4) At intervals, the watch sends a linearizable read to the node, and leaves a node that
 //       doesn't answer, because it is dead or cut off from the others. After some of these reads,
-//       the watch begins again at the revision that it has reached.
+//       the watch begins again at the same node, and continues after the same revision as in (2).
 
 #if Synchronization
 
@@ -21,8 +23,9 @@ package enum EtcdEvent: Hashable, Sendable {
     case compacted(Int64)
 }
 
-/// A watch of keys. Each iteration has its own connections, which end when the iteration is
-/// canceled or its iterator is freed.
+/// A watch of keys. The events of each iteration arrive on a connection of their own, which ends
+/// when the iteration is canceled or its iterator is freed. The reads that check the node use the
+/// connections that all requests of the client share.
 package struct EtcdWatch: AsyncSequence, Sendable {
     package typealias Element = EtcdEvent
 
@@ -111,8 +114,8 @@ extension EtcdClient {
     private func watchOnce(
         _ key: EtcdKey, at node: String, _ progress: WatchProgress
     ) async throws {
-        // The check obtains a token that the node accepts. With a wrong token, a watch would just
-        // end.
+        // The check obtains a token that the node accepts. If a watch had a wrong token, etcd would
+        // cancel the watch, and this client would not replace the token.
         try await check(key, at: node)
         let limit = configuration.timing.tryDeadline
         let creation = WatchRequest.Creation(

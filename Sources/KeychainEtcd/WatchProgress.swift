@@ -2,8 +2,9 @@
 // continues.
 //   (1) The progress moves past a revision only after the program has received all events of the
 //       revision, or `compacted` in their place.
-//   (2) The program receives puts and deletions only of watched keys, and in the order of their
-//       revisions. An event of another key, or one out of order, ends the connection.
+//   (2) The program receives puts and deletions only of watched keys and, from each connection, in
+//       the order of their revisions. An event of another key, or one out of order, ends the
+//       connection.
 
 #if Synchronization
 
@@ -53,7 +54,8 @@ actor WatchProgress {
         let message = answer.result
         if message.compactRevision > 0 {
             guard message.compactRevision > next else {
-                throw EtcdTryFailure.unanswered(.malformed("it reports a needless compaction"))
+                throw EtcdTryFailure.unanswered(
+                    .malformed("it reports a compaction that doesn't affect the watch"))
             }
             try await body(.compacted(message.compactRevision))
             (next, hasNews) = (message.compactRevision, true)
@@ -75,7 +77,8 @@ actor WatchProgress {
             let isDeletion = event.type == .deletion
             try await body(isDeletion ? .deletion(item.key, revision: last) : .put(item))
         }
-        // A message without events reports the progress of the watch.
+        // A message without events reports the progress of the watch, unless it only confirms that
+        // the watch was created.
         if message.events.isEmpty, !message.isCreated { last = max(last, message.header.revision) }
         let isComplete = !message.isFragment && (!message.events.isEmpty || !message.isCreated)
         next = isComplete && last < .max ? last + 1 : last

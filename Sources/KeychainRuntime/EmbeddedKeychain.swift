@@ -3,7 +3,7 @@
 //   (1) Once the keychain is open, `connection()` always returns it with the same access groups.
 //       Until then, each call determines the folder and the entitlements again.
 //   (2) A failure to open isn't cached: the next call tries again.
-//   (3) Reading doesn't create a keychain. The first change that needs one does, see
+//   (3) Reading items doesn't create a keychain. The first change that needs one does, see
 //       `DeferredKeychain`.
 
 import FoundationEssentials
@@ -24,8 +24,8 @@ package enum EmbeddedKeychain {
     /// the executable.
     package static let entitlementsVariable = "KEYCHAIN_ENTITLEMENTS"
 
-    /// The file that a service creates in the keychain's folder and keeps locked. It remains when
-    /// the service ends.
+    /// The file that a service creates and keeps locked: a user's service in its keychain's folder,
+    /// the machine's service in the folder of all its keychains. It remains when the service ends.
     package static let serviceLockName = "service-lock"
 
     private static let opened = Mutex<[String: KeychainEngine]>([:])

@@ -1,6 +1,8 @@
 // ControlProgram: runs a command, from the arguments of the process to its exit status.
 //   (1) The result of a command goes to standard output, questions go to the terminal, and
-//       everything else goes to standard error.
+//       everything else goes to standard error. Two helpers differ: `docker` also writes the
+//       message about a refused request to standard output, and `security` writes its prompt for
+//       commands and the password that `-g` shows to standard error.
 //   (2) An error message begins with the tool's name. If the user can do something about the error,
 //       the message says what. A message is one line, unless it lists items, or the usage follows
 //       because the arguments are wrong. The messages of the helper `security` follow those of

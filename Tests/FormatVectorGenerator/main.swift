@@ -1,4 +1,6 @@
-// format-vectors: writes Documentation/Formats/vectors and the worked examples in the documents:
+// format-vectors: writes device-key-v2.json and all vectors of version 1, except row-v1.json and
+// header-v1.json, to Documentation/Formats/vectors. It also writes the worked examples in the
+// documents of these formats:
 //   swift run format-vectors
 // It can also write whole keychains with a list of their contents, for the tests of another
 // implementation:
@@ -13,7 +15,8 @@ import Foundation
 if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "stores" {
     let stores = Stores(directory: CommandLine.arguments[2])
     try stores.write()
-    // The process ends without closing the keychains that keep their logs, like a killed process.
+    // The process ends, like a killed process, without closing the keychains whose write-ahead logs
+    // are to stay.
     withExtendedLifetime(stores) { exit(0) }
 }
 

@@ -158,8 +158,9 @@ private final class FakePinentry {
         }
     }
 
-    // The rule for these characters is in the Assuan manual, section "Client requests".
-    @Test func `line breaks and percent signs are encoded, a percent sign even with an accent`() {
+    // The Assuan manual, section "Client requests", says that carriage returns, line feeds and
+    // percent signs are encoded.
+    @Test func `a line break or a percent sign is encoded, even before a combining accent`() {
         for (text, line) in [
             ("100%", "100%25"), ("a\r\nb", "a%0D%0Ab"), ("%\u{301}0A", "%25\u{301}0A"),
             ("é\u{7F}👩‍👩‍👧", "é%7F👩‍👩‍👧"),

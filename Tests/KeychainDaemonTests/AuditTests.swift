@@ -1,5 +1,5 @@
-// AuditTests: how the audit continues after the service ends or is killed, in further files, and
-// after records were lost.
+// AuditTests: how the audit continues after the service has ended or was killed, after records were
+// lost, and when a new file begins.
 
 import Foundation
 import KeychainCore
@@ -158,7 +158,9 @@ private let own = AccessGroups(["default"])
         return sample
     }
 
-    @Test func `the audit continues in further files, and each deleted file is reported`() throws {
+    @Test func `the audit continues in further files, and verification reports each missing file`()
+        throws
+    {
         let sample = try rotated(100, keeping: 100)
         let files = try sample.folder.files()
         #expect(files.count > 5)

@@ -150,7 +150,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         try expectAll(acknowledged, in: folder)
     }
 
-    @Test func `a program that uses the service opens no file of the keychain itself`()
+    @Test func `a program that uses the service has none of the keychain's files open`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -176,8 +176,8 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         }
     }
 
-    /// Whether a process holds a lock on a file, according to `/proc/locks`. Only root could list
-    /// the open files of the service, which can't be traced.
+    /// Whether a process holds a lock on a file, according to `/proc/locks`. The service's open
+    /// files can't be listed instead: the service can't be traced, so only root could list them.
     private func hasLock(_ process: Int32, on path: String) throws -> Bool {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         let inode = try #require(attributes[.systemFileNumber] as? NSNumber)
@@ -261,7 +261,8 @@ final class DatagramSocket {
 // MARK: - Memory
 
 @Suite struct `The memory of a process` {
-    @Test func `other processes can't read a tool's memory once it has handled a secret`()
+    @Test
+    func `the user's other processes can't read a tool's memory once it has handled a secret`()
         throws
     {
         #expect(

@@ -68,7 +68,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 
 @Suite struct RegistryTests {
     @Test
-    func `while the registry can't be listed, only programs in the entries read last have access`()
+    func `while the registry can't be listed, only programs in its last known state have access`()
         throws
     {
         let place = try Place()
@@ -140,7 +140,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().refusal?.contains("SHA-256") == true)
     }
 
-    @Test func `with two entries for one program neither applies`() throws {
+    @Test func `a program to which two entries apply gets no access`() throws {
         let place = try Place()
         try place.entry(plainEntry)
         try place.entry(plainEntry, "second.json")
@@ -365,12 +365,13 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(failure?.reason.contains(errorText(ELOOP)) == true)
     }
 
-    // Entitlements beside a program apply without an entry only if both files are root's.
+    // Without an entry, the entitlements file beside a program applies only if both that file and
+    // the program's file count as root's.
     @Test
-    func `a file is root's only if no other user can change it or one of its parent folders`()
+    func `a file counts as root's only if no other user can change it or a folder above it`()
         throws
     {
-        // On every system, this file is root's.
+        // On every system, this file counts as root's.
         #expect(TrustedFile.isRoots("/etc/passwd"))
         let identity = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1)
         func status(_ owner: uid_t, _ mode: mode_t) -> FileStatus {

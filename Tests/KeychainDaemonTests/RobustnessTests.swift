@@ -34,7 +34,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try client.load(account, as: own) == account)
     }
 
-    // The rows follow from the description of the frame format.
+    // The test cases follow from the description of the frame format.
     @Test(arguments: [
         WrongBytes("a size of 4 GiB", [0xFF, 0xFF, 0xFF, 0xFF]),
         WrongBytes("a size above the limit", [0x04, 0x00, 0x00, 0x01]),
@@ -44,7 +44,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         WrongBytes("an older version of the protocol", [0, 0, 0, 6, 8, 1, 82, 2, 8, 1]),
         WrongBytes("text", Array("GET / HTTP/1.1\r\n\r\n".utf8)),
     ])
-    func `an invalid message ends only its own connection, after an error`(
+    func `an invalid message gets an error, and only its own connection ends`(
         _ row: WrongBytes
     ) throws {
         let service = try TestService()
@@ -183,7 +183,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         // The client also subscribes to changes, and doesn't read those notifications either.
         for _ in 0..<50 { try goesOn(service) }
         #expect(service.server.connectionCount >= 1)
-        // Stopping the service doesn't wait for this client either.
+        // Stopping the service waits for this client no longer than `endTime`.
         service.stop()
         #expect(service.server.connectionCount == 0)
     }
@@ -234,9 +234,9 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try greeted.ask(2, AddItem(item), as: ["default"]).kind == .answer)
     }
 
-    // Attack: sockets that the service sent and that no client receives use up the number of
-    // sockets that the kernel allows to be in flight.
-    @Test func `a refused client counts as connected until it takes its socket or ends`() throws {
+    // Attack: clients don't receive the sockets that the service passes to them, until as many
+    // sockets are in flight as the kernel allows.
+    @Test func `refused clients count towards a limit until they take the socket or end`() throws {
         let service = try TestService {
             $0.limits.handshakeTime = .seconds(1)
             $0.limits.untakenPerUser = 2
@@ -464,7 +464,7 @@ struct GivenSockets: Sendable {
     }
 
     @Test(arguments: ["a:b", "credentials:credentials", "", "a:credentials:credentials"])
-    func `passing several sockets of one kind to the service is an error`(_ names: String) {
+    func `two main sockets, or two sockets named credentials, are refused`(_ names: String) {
         let count = max(2, names.split(separator: ":").count)
         #expect(throws: ServiceFailure.self) {
             _ = try ServiceManager(
@@ -472,7 +472,7 @@ struct GivenSockets: Sendable {
         }
     }
 
-    @Test func `the credential socket is recognized by its descriptor name`() throws {
+    @Test func `the socket for credential requests is recognized by its descriptor name`() throws {
         func sockets(_ count: Int, _ names: String) throws -> [Int32?] {
             let manager = try ServiceManager(
                 ["LISTEN_PID": "7", "LISTEN_FDS": "\(count)", "LISTEN_FDNAMES": names], pid: 7)

@@ -57,7 +57,7 @@ import Testing
         try expectFound(in: keychain)
     }
 
-    @Test func `items that are found are still returned after a failed verification`() throws {
+    @Test func `items that a search finds are still returned after a failed verification`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack([.itemsGroup], of: before)
         try keychain.open()
@@ -73,7 +73,7 @@ import Testing
         #expect(failure?.cause == .damage)
     }
 
-    @Test func `old rows and all indexes put back together are detected`() throws {
+    @Test func `old rows and all old indexes, put back at the same time, are detected`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack(RootPage.indexes + [.items], of: before)
         try keychain.open()
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test
-    func `a recovery accepts an old copy, and its generation exceeds that of the missing commits`()
+    func `a recovery accepts an old copy and gives it a higher generation than the lost commits`()
         throws
     {
         let keychain = try RememberedKeychain()

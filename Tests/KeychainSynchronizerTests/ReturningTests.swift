@@ -18,10 +18,10 @@ import Testing
         return ids.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    /// The machine learns that it may have missed deletions only after it has compared its
-    /// keychain.
+    /// The machine added the item before its suspension. Only after the machine has compared its
+    /// keychain with the logs does it learn that it may have missed deletions.
     @Test
-    func `an item from before the suspension stays although its machine later misses log entries`()
+    func `an item of the returning machine stays although this machine later misses log entries`()
         async throws
     {
         let devices = try await server.circle("one", "two", "returning", "removed")
@@ -137,10 +137,10 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    /// The keychain of each of the two machines has the tombstone of an item. The item's versions
-    /// are in retired entries of that machine's own log. No entry that counts has the deletion any
-    /// more.
-    @Test func `two machines that return don't each wait until the other's log is clean`()
+    /// Each of the two machines has the tombstone of an item in its keychain, and the versions of
+    /// this item in retired entries of its own log. No entry that counts, and so is neither void
+    /// nor retired, contains the deletion any more.
+    @Test func `two returning machines don't deadlock, each waiting for the other's clean log`()
         async throws
     {
         let devices = try await server.circle("one", "two", "three", "four")
@@ -159,7 +159,7 @@ import Testing
             try device.restart()
         }
         try await converge(one, two, three, four)
-        // With these entries, machine one drops the deletions from its log.
+        // While machine one appends these entries, it compacts its log and so drops the deletions.
         for number in 0..<200 {
             try one.set("b", "\(number)")
             try await one.settle()

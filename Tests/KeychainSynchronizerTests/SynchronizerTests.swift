@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test
-    func `the status says that nothing is read until the server has stored the log's last entry`()
+    func `while the server lacks a machine's last entry, the status says that nothing is read`()
         async throws
     {
         let (one, two) = try await pair()
@@ -235,7 +235,7 @@ import Testing
         #expect(try one.values() == ["a": "1"])
     }
 
-    // MARK: What travels
+    // MARK: What is sent
 
     @Test(arguments: ProtectionClass.allCases)
     func `only synchronizable items that aren't this-device-only are sent to other machines`(
@@ -251,7 +251,8 @@ import Testing
         #expect(try two.values() == expected)
     }
 
-    @Test func `an item that is bound to its system isn't sent, and the status says why`()
+    /// `sysb` is `kSecAttrSysBound`.
+    @Test func `an item whose attribute sysb is 1 isn't sent, and the status says why`()
         async throws
     {
         let (one, two) = try await pair()
@@ -272,7 +273,8 @@ import Testing
             try await one.status().staying == [StayingItems(reason: .systemBound, count: 1)])
     }
 
-    /// No program can make such items synchronizable, but an older keychain may contain some.
+    /// No program can make a key in hardware, or an item under an access control, synchronizable.
+    /// But an older keychain may contain synchronizable ones.
     @Test func `keys in hardware and items under an access control have a reason not to be sent`() {
         var record = ItemRecord(
             itemClass: .key,
@@ -429,8 +431,8 @@ import Testing
         #expect(try two.values() == ["a": "1"])
     }
 
-    /// An entry that refers to entries of the membership log that come in the next delivery is read
-    /// again.
+    /// An entry of machine three refers to additions in the membership log. If the last of these
+    /// additions come only with the next delivery, machine two reads the entry again.
     @Test func `a change is read although more members were added than fit into one delivery`()
         async throws
     {

@@ -1,5 +1,6 @@
 // SimulatedChip: a software TPM 2.0 (swtpm) in a temporary folder, for one test. Raw commands (TPM
-// 2.0 Library, part 3) change the TPM as other programs can, for example by persistent keys.
+// 2.0 Library, part 3) change the TPM in ways that are open to other programs, for example by
+// making keys persistent.
 
 #if TPM
 

@@ -1,4 +1,5 @@
-// The behavior of a set-user-id program, with and without more rights than its caller.
+// The behavior of a set-user-id keychainctl that belongs to a user other than its caller, and of
+// one that belongs to its caller.
 
 import Foundation
 import Glibc
@@ -22,17 +23,24 @@ private let otherUser: uid_t = 65_534
         try #require(isGiven)
     }
 
-    @Test(.enabled(if: isRoot, needsRoot))
-    func `a set-user-id keychainctl starts no other program`() throws {
+    @Test(
+        .enabled(if: isRoot, needsRoot),
+        arguments: ["run --manifest m -- id -u", "import pass . --yes", "setup git --yes"])
+    func `another user's set-user-id keychainctl refuses to run a program`(
+        command: String
+    ) throws {
         let home = try TestHome()
         try copy(to: home, of: otherUser)
-        let outcome = try home.run("echo A=b >m; ./keychainctl run --manifest m -- id -u")
+        let outcome = try home.run("echo A=b >m; ./keychainctl \(command)")
         #expect(outcome.output == "")
         #expect(outcome.ending == .exit(5), "\(outcome.errors)")
+        #expect(outcome.errors.contains("has rights that its caller doesn't have"))
     }
 
     @Test(.enabled(if: isRoot, needsRoot))
-    func `a set-user-id keychainctl ignores the variables that choose the keychain`() throws {
+    func `another user's set-user-id keychainctl ignores the variables that choose the keychain`()
+        throws
+    {
         let home = try TestHome()
         try copy(to: home, of: otherUser)
         let outcome = try home.run(

@@ -1,11 +1,11 @@
-// ApplePlatformTests: the code that is built on Apple's platforms, according to the sources and the
-// manifest. The tests compare this code with ApplePlatforms.md, and with the package
-// AppleConfiguration, which builds the same code on Linux.
+// ApplePlatformTests: the code that is compiled for Apple's platforms, according to the sources and
+// the manifest. The tests compare this code with ApplePlatforms.md, and with the package
+// AppleConfiguration, which compiles the same code on Linux.
 
 import Testing
 
 @Suite struct `Apple's platforms` {
-    /// The products on which a program in another package can depend.
+    /// The targets of the library products, on which a program in another package can depend.
     static let products = [
         "Keychain", "KeychainServices", "KeychainAuthentication", "KeychainCryptoKit",
         "KeychainTesting", "KeychainServicesAliasShim", "KeychainAuthenticationAliasShim",
@@ -58,7 +58,7 @@ import Testing
         #expect(Set(rows.map { $0[0] }) == Set(expected.keys))
     }
 
-    /// A file that is left out completely on Apple's platforms must not be listed.
+    /// A file that `#if !canImport(Darwin)` leaves out completely must not be listed.
     @Test func `ApplePlatforms.md lists every source file that has a platform condition`() throws {
         let files = try Repository.sources().filter {
             !$0.platformConditions.isEmpty && !$0.isLeftOutOnApple
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// ApplePlatforms.md names the source file that may check the version.
+    /// ApplePlatforms.md names the source file that may check the operating system's version.
     @Test func `only one source file checks the version of an operating system`() throws {
         let path = "Keychain/Values/KeychainValue+Crypto.swift"
         #expect(try Repository.file(Self.document).contains("`\(path)`"))
@@ -173,8 +173,8 @@ import Testing
 }
 
 extension RepositoryFile {
-    /// Whether the file consists of a single condition that leaves all of it out on Apple's
-    /// platforms.
+    /// Whether the file begins with a condition such as `#if !canImport(Darwin)`, and none of its
+    /// code is compiled for Apple's platforms.
     fileprivate var isLeftOutOnApple: Bool {
         platformConditions.first?.text.contains("!canImport(Darwin)") == true
             && isEmpty(on: .apple)

@@ -1,4 +1,5 @@
-// SoftwareChip: a simulated chip without real secrecy, for tests of a sealed device key.
+// SoftwareChip: a simulated chip without real secrecy, for tests of device keys and key slots that
+// a chip seals.
 
 package import Foundation
 package import KeychainCrypto

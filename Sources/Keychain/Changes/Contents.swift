@@ -14,12 +14,13 @@ extension Keychain {
 
         /// The differences from the items of the previous element: first the deletions and then the
         /// other changes, both in the order of modification dates. Empty in an element that
-        /// contains an error, and in the first element without one.
+        /// contains an error, and in the element with the sequence's first successful listing.
         public let changes: [Change]
 
         /// The reason that the items can't be listed now, or `nil` if they can. Code
-        /// ``KeychainError/Code/interactionNotAllowed`` means that at least one of them is locked
-        /// or, on Linux before the first unlock, may exist and be locked.
+        /// ``KeychainError/Code/interactionNotAllowed`` means that at least one of the items is
+        /// locked. On Linux before the first unlock, the code can also mean only that a locked item
+        /// may exist.
         public let error: KeychainError?
     }
 

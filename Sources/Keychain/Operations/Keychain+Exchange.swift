@@ -1,6 +1,6 @@
 // Keychain+Exchange: atomic changes that depend on the current value.
-//   (1) A change specifies the modification date of the value it is based on. Every change
-//       increases the date, so a change based on an outdated value matches nothing.
+//   (1) A change specifies the modification date of the value it is based on. Every change gives
+//       the item another date, so a change based on an outdated value matches nothing.
 //   (2) An attempt that matches nothing is repeated from the start, because normally another thread
 //       or process has changed the item. If many attempts in a row find the item unchanged,
 //       `StallGuard` ends the loop. Of concurrent attempts that are based on one value, one

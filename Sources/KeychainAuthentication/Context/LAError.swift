@@ -23,8 +23,8 @@ public struct LAError: Error, Sendable {
         /// that the program provided is wrong, the person was not recognized, or the keychain can't
         /// be used.
         case authenticationFailed = -1
-        /// The user canceled, the prompter's time ran out, or the terminal was closed during the
-        /// prompt.
+        /// The user canceled, the prompter's time ran out, the terminal was closed during the
+        /// prompt, or the terminal can't hide the input.
         case userCancel = -2
         /// The user chose to enter the passcode, but it is not sufficient or not set.
         case userFallback = -3

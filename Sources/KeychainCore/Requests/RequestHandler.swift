@@ -37,13 +37,16 @@ package protocol RequestHandler: Sendable {
 
     /// Calls `handler` after each later change by this or another process, and after the process
     /// that has the keychain open has locked or unlocked it. Data read earlier can then be out of
-    /// date.
+    /// date. A `SecItemHandler` reports only changes that it or another `SecItemHandler` of this
+    /// process has made.
     ///
     /// One call can report several changes, and a call can occur without a change. The handler is
     /// called on any thread, including that of a writer, and must not block.
     ///
     /// - Throws: `unimplemented` if this request handler or the service can't report changes, or
-    ///   the reason why the service can't be reached.
+    ///   the reason why the keychain can't be opened, the service can't be reached or the service
+    ///   refuses the subscription; `notAvailable` if this process has no file descriptors or
+    ///   threads left.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription

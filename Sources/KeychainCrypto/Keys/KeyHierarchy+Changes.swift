@@ -70,8 +70,8 @@ extension KeyHierarchy {
     /// opens all keys that require more than the device key. The proof is an existing way in,
     /// required if the guarded tier has one. Throws `param` if a recovery code would open nothing,
     /// or if there are too many slots. If the keychain is bound to another machine, throws
-    /// `notAvailable` for the first way in, and for a recovery code unless a proof is required and
-    /// opens the machine key.
+    /// `notAvailable` in two cases: if a credential would be the first way in; and if a recovery
+    /// code is added, except when a proof is required and the proof opens the machine key.
     package func adding(
         _ way: WayIn, provedBy proof: WayIn?, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -169,7 +169,8 @@ extension KeyHierarchy {
     }
 
     /// Unbinds the keychain from its machine. The proof is a way in, required if the guarded tier
-    /// has one. On another machine, the proof must be a recovery code.
+    /// has one. On another machine, the proof is always required, and must be a recovery code that
+    /// opens the machine key.
     package func unbinding(provedBy proof: WayIn?) throws(KeychainFailure) -> KeyHierarchy {
         guard keybag.isBound else { throw .param("The keychain isn't bound to a machine.") }
         let (keys, tierKey) = try allKeys(provedBy: proof)

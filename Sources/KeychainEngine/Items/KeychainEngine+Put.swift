@@ -1,10 +1,10 @@
 // KeychainEngine+Put: adds an item, or updates it if it already exists.
 //   (1) The look-up and the change are one transaction: no reader sees the item missing, and no
 //       other change comes in between.
-//   (2) The update changes only the item that has the primary key of the request's item, in the
-//       access group to which that item would be added. The engine uses nothing of the request's
-//       query except the proofs in its authorization. Only the adapter for Apple's functions
-//       searches with the query.
+//   (2) The update changes only the existing item that has the same primary key as the new item.
+//       The access group in that key is the one to which the new item would be added. The engine
+//       uses nothing of the request's query except the proofs in the query's authorization. Only
+//       the adapter for Apple's functions searches with the query.
 
 import KeychainCrypto
 package import KeychainCore
@@ -18,7 +18,8 @@ extension KeychainEngine {
             let item = request.item
             let group = try group(of: item, for: caller)
             try write { transaction throws(KeychainFailure) in
-                // A locked keychain is reported before the item is looked up.
+                // Before the first unlock, or while the protection class of the new item is locked,
+                // the request fails before the existing item is looked up.
                 try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
                 let (record, labels) = try record(

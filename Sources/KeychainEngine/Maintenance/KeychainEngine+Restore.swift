@@ -4,8 +4,8 @@
 //   (2) Setting a row aside adds a tag to it. If that tag is missing or invalid, the row goes back
 //       only if the caller names it.
 //   (3) The database is verified before and after. Nothing is restored to a database that differs
-//       from its last commit, and nothing is reported as restored unless the verification
-//       afterwards succeeds.
+//       from its last commit. Outcomes are returned only if the verification afterwards succeeds.
+//       If it finds damage, the error says whether items have been put back.
 //   (4) The commit that makes the row an item also removes it from the rows set aside.
 
 import KeychainCrypto

@@ -3,8 +3,9 @@
 // Documentation/Synchronization.md, "Records of joining".
 //   (1) An attempt's name is the beginning of its commitment's digest or, with pasted codes, of a
 //       digest of the joiner's keys. So two joiners have different records.
-//   (2) What the server shows here is checked by `Joiner`, `JoinDesk` or a pasted code, except for
-//       a refusal, which only ends the attempt. The records themselves prove nothing.
+//   (2) The contents of the records, as the server returns them, are checked by `Joiner` or
+//       `JoinDesk`, or against a pasted code. Only a refusal isn't checked: it only ends the
+//       attempt. The records themselves prove nothing.
 
 import KeychainCrypto
 import KeychainSynchronization
@@ -25,7 +26,7 @@ struct JoinAttempt: Hashable, Sendable {
 }
 
 extension RecordKeys {
-    /// The records of an attempt. The raw values are the ends of their keys.
+    /// The records of an attempt. The key of each record ends with the raw value.
     enum JoiningPart: String, Sendable {
         case request = "1"
         case challenge = "2"
@@ -103,8 +104,9 @@ package struct JoiningTiming: Sendable {
 
     /// Calls `look` at intervals until it returns a value.
     ///
-    /// - Throws: ``JoiningFailure/timedOut(_:)`` after as many calls as intervals fit into the
-    ///   limit, `CancellationError`, and what `look` throws.
+    /// - Throws: ``JoiningFailure/timedOut(_:)`` if there is no value when the number of calls has
+    ///   reached the limit divided by the interval, rounded up; `CancellationError`; and what
+    ///   `look` throws.
     func wait<Value: Sendable>(
         for awaited: JoiningFailure.Awaited, within limit: Duration,
         _ look: @Sendable () async throws -> Value?
@@ -177,7 +179,7 @@ extension JoiningFailure: CustomStringConvertible {
                 + "once. If that was not intended, remove that machine with `keychainctl sync "
                 + "remove`."
         case .outrun:
-            "Other changes of the circle's members came first, again and again. Run the same "
+            "Other changes to the list of members came first, again and again. Run the same "
                 + "command again."
         }
     }

@@ -1,5 +1,6 @@
-// PastedJoining: joining with pasted codes, for people who can't compare digits at the same time.
-// Documentation/Synchronization.md, "Joining" and "Records of joining".
+// PastedJoining: joining with pasted codes instead of the six digits, which the users of both
+// machines have to compare while both machines show them. Documentation/Synchronization.md,
+// "Joining" and "Records of joining".
 //   (1) The server stores the joiner's keys, and proves nothing about them: the member accepts only
 //       keys whose code was pasted.
 //   (2) The joiner accepts only a membership log that had, at some time, the head that the pasted

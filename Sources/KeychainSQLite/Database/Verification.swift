@@ -2,12 +2,14 @@
 // commit have valid tags, too. Only a check of the whole database shows that they are out of date.
 //   (1) Everything is read from the files, by a connection whose page cache is empty.
 //   (2) The check has several parts, each in a transaction of its own, so that the log can be
-//       checkpointed in between. Rows are compared with the header of their own transaction. The
-//       structure is checked first: a commit to a broken structure could overwrite rows. A commit
-//       to a sound structure doesn't invalidate the results of earlier parts.
+//       checkpointed in between. Each part that compares rows with the header reads both in the
+//       same transaction. The structure is checked first: a commit to a broken structure could
+//       overwrite rows. A commit to a sound structure doesn't invalidate the results of earlier
+//       parts.
 //   (3) No row is decrypted, so only the store's keys are needed. The attributes and the secret of
-//       an item, which its own tags protect, are not checked. Before the first unlock, the digest
-//       of the guarded tier isn't checked either, and the freshness note doesn't record the result.
+//       an item are not checked: tags in the item's row protect them. Before the first unlock, the
+//       digest of the guarded tier isn't checked either, and the freshness note doesn't record the
+//       result.
 //   (4) After a part has found a problem, the next parts are still carried out as far as possible,
 //       because reading is what finds damaged pages.
 
@@ -20,7 +22,8 @@ package struct Verification: Sendable {
     /// A description of the first problem; `nil` if there is none.
     package fileprivate(set) var problem: String?
     /// A problem with a row that is set aside. With such a problem, the database doesn't count as
-    /// verified. A set-aside row that isn't authentic is restored only if the caller names it.
+    /// verified. The problem isn't recorded as damage, because a set-aside row that isn't authentic
+    /// is restored only if the caller names it.
     package fileprivate(set) var setAsideProblem: String?
     /// `false` if `visit` ended the verification.
     package fileprivate(set) var isComplete = true

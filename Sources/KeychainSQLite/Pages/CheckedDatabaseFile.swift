@@ -3,7 +3,8 @@
 //   (1) SQLite's buffers are not modified when they are written: the tag is added to a copy of the
 //       page.
 //   (2) A mismatch does not fail the read: it is recorded, and the bytes are returned as read,
-//       except those of (6). A failing read would hide the items on the undamaged part of the page.
+//       except those that are replaced by zeros, see (6). A failing read would hide the items on
+//       the undamaged part of the page.
 //   (3) A page that is missing because the file is too short is damage as well: SQLite fills it
 //       with zeros and continues. SQLite reads no page beyond the end of an undamaged file.
 //   (4) A file whose header declares a page size other than `PageFormat.pageByteCount`, or reserved
@@ -80,8 +81,9 @@ import CKeychainSQLite
             return SQLITE_OK
         }
         guard let header = unsafe DatabaseFileHeader(at: UnsafeRawPointer(scratch)) else {
-            // The header can't be parsed, so page 1 fails verification under either protection. The
-            // other pages are verified with the key, if there is one, or else by their checksums.
+            // The header can't be parsed, so page 1 fails verification, by its tag as well as by
+            // its checksum. The other pages are verified by their tags if there is a key, or else
+            // by their checksums.
             let salt = unsafe Array(
                 UnsafeRawBufferPointer(start: scratch, count: PageFormat.headerByteCount)[
                     PageFormat.saltRange])

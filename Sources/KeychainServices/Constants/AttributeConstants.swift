@@ -67,7 +67,9 @@ public import Foundation
 /// Readable while unlocked. The default, except for certificates.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
 
-/// Readable after the first unlock since this process or the keychain service opened the keychain.
+/// Readable from the first unlock until the process that has the keychain open (this one or the
+/// keychain service) ends, until another process replaces the keychain's keys, or until
+/// `keychainctl lock --all`.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
 
 /// Always readable, even while locked.
@@ -77,8 +79,9 @@ public import Foundation
 /// Readable while unlocked, on this device only.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
 
-/// Readable after the first unlock since this process or the keychain service opened the keychain,
-/// on this device only.
+/// Readable from the first unlock until the process that has the keychain open (this one or the
+/// keychain service) ends, until another process replaces the keychain's keys, or until
+/// `keychainctl lock --all`. On this device only.
 @safe
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
 
@@ -151,13 +154,14 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 
 // MARK: - Certificates
 //
-// An addition with `kSecValueRef` sets each of these attributes that the dictionary lacks.
+// An addition with `kSecValueRef` sets each of these attributes that the dictionary lacks. The
+// subject key identifier stays unset if the certificate has none.
 
 /// The subject name in normalized DER form, without the enclosing sequence. Data.
 @safe public nonisolated(unsafe) let kSecAttrSubject: CFString = "subj"
 
 /// The issuer name in normalized DER form, without the enclosing sequence. Data. Part of the item's
-/// primary key. The whole name, normalized or not, is accepted too.
+/// primary key. The name with the enclosing sequence, normalized or not, is accepted too.
 @safe public nonisolated(unsafe) let kSecAttrIssuer: CFString = "issr"
 
 /// The serial number, without DER tag and length. Data. Part of the item's primary key.

@@ -36,7 +36,9 @@ struct TrustEvaluation: Sendable {
 
     /// The maximum number of candidate issuers that a search examines. It applies to the search for
     /// a chain to an anchor and, separately, to the search that follows the chain from the leaf as
-    /// far as possible when there is no chain to an anchor. Real chains require about a dozen.
+    /// far as possible. The second search is made if the first one finds no chain, or isn't made
+    /// because the leaf has a critical extension that the policy doesn't handle. Real chains
+    /// require about a dozen.
     static let candidateLimit = 1000
 
     /// Runs the evaluation.

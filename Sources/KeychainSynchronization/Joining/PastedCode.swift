@@ -1,6 +1,6 @@
 // PastedCode: 130 bits that identify a machine's keys, or a circle and the head of its membership
-// log, for people who can't compare digits at the same time. Documentation/Synchronization.md,
-// "Joining".
+// log. Users exchange such codes when a machine joins without the six digits, which they would have
+// to compare while both machines show them. Documentation/Synchronization.md, "Joining".
 //   (1) A code isn't secret, but the user must copy it from the right machine.
 
 import KeychainCore

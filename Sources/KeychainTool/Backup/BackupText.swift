@@ -72,12 +72,14 @@ enum BackupText {
         switch name.omission {
         case nil: ""
         case .passcodeBound: "exists only on its device and only while a passcode is set"
-        case .hardware: "its key is in hardware"
+        case .hardware: "its key is in hardware, or the item belongs to a token"
         case .systemBound: "the attribute `sysb` or its group binds it to its system"
         case .unidentifiedMachine: "this-device-only, but its machine has no identity"
         case .otherMachine:
-            "this-device-only, but the backup or the keychain is from another machine"
-        case .applicationPassword: "its application password works only in its own keychain"
+            "this-device-only, but the backup or the keychain is bound to another machine, or to a "
+                + "chip that can't be used now"
+        case .applicationPassword:
+            "its application password works only in its own keychain and under its own reference"
         case .passcodeNeeded:
             "requires presence or the passcode, but neither a passcode nor a credential is set"
         case .damaged: "damaged"

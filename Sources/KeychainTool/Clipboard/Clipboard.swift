@@ -148,7 +148,8 @@ struct Clipboard {
 enum ClipboardKeeper {
     /// Passed instead of a subcommand. The parser has no option that begins with three dashes.
     private static let verb = "---empty-clipboard"
-    /// The maximum size of the clipboard's content, in bytes. Larger content isn't the secret.
+    /// The maximum size of the clipboard's content, in bytes. Larger content isn't compared with
+    /// the secret, and isn't cleared. `keychainctl set` saves secrets of up to this size.
     private static let longest = 1 << 28
 
     /// - Returns: `false` if the process can't be started; `errno` contains the reason.

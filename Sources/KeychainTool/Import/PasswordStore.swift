@@ -23,6 +23,7 @@ struct PasswordStore {
     private static let largest = 1 << 20
 
     init(_ folder: String) throws(ControlFailure) {
+        try ControlFailure.refuseRightsOfOthers()
         guard Files.status(of: folder)?.isFolder == true else {
             throw ControlFailure(
                 .failure, "\(printable(folder)) is not a folder. \(ImportSource.consequence)")

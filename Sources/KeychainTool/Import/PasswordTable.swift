@@ -4,8 +4,9 @@
 //       Firefox, Safari and related programs. Other columns are ignored.
 //   (2) An entry whose address is a URL with a host is imported as an internet password. Any other
 //       entry becomes a generic password, whose service is the title or, without a title, the text
-//       in the address column. An entry with neither is an error. An entry without a password
-//       becomes neither kind of item.
+//       in the address column. An entry without a password becomes neither kind of item. An entry
+//       with a password or a key for one-time codes, but with neither a title nor an address, is an
+//       error.
 //   (3) The key for one-time codes, if an entry has one, becomes a separate item, which
 //       `keychainctl otp` reads.
 

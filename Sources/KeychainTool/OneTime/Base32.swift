@@ -20,8 +20,8 @@ enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes Base32. Case is ignored, and so are any number of `=` at the end and the bits that
-    /// are left over after the last byte.
+    /// Decodes Base32. Case is ignored. All `=` at the end, and the bits that are left over after
+    /// the last byte, are ignored, too.
     ///
     /// - Returns: The bytes, or `nil` if the rest of the text is not valid Base32 or is empty.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {

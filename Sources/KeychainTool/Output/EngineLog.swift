@@ -1,7 +1,7 @@
 // EngineLog: handles the keychain's log messages.
 //   (1) Nothing is printed: log lines would be mixed with the tool's output.
-//   (2) Logged errors are counted: when intact items match, the engine skips damaged items and
-//       reports them only in its log.
+//   (2) Logged errors are counted. If a search matches intact items, the engine returns them, skips
+//       damaged items and reports the damaged items only in its log.
 
 import Logging
 import Synchronization

@@ -81,7 +81,8 @@ struct RunManifest {
         }
         let name = trimmed(parts.before)
         guard NamedItem.isVariable(name) else {
-            // The text may be a part of a secret that the line continues.
+            // The message doesn't quote the text, which may be part of a secret that began on an
+            // earlier line.
             throw Problem(
                 "The text before the “=” is not a valid variable name. \(NamedItem.nameRule)")
         }

@@ -87,13 +87,13 @@ struct HelperLink {
         let other = found.flatMap { found in
             folders.firstIndex { found == "\($0)/\(name)" }
         }
-        let own = folders.firstIndex(of: folder)
+        let own = folders.firstIndex { $0 == folder || $0 == folder + "/" }
         switch (own, other, found) {
         case (let own?, let other?, _) where own < other: return nil
         case (_?, nil, nil): return nil
         case (_, _, let found?) where found != place:
-            return "\(name) in your PATH is \(printable(found)), another program: put "
-                + "\(printable(folder)) before its folder."
+            return "\(name) in your PATH is \(printable(found)), another program. In the "
+                + "PATH, put \(printable(folder)) before the folder of that program."
         default: return "\(printable(folder)) is not in your PATH. Add it."
         }
     }

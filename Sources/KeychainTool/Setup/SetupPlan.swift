@@ -184,6 +184,7 @@ struct GitConfiguration {
     private let program: String
 
     init(path: String?) throws(ControlFailure) {
+        try ControlFailure.refuseRightsOfOthers()
         guard let program = ProgramStart.find("git", in: path) else {
             throw ControlFailure(
                 .failure,

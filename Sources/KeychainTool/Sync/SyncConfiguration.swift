@@ -158,9 +158,9 @@ struct SyncConfiguration: Sendable {
     /// Reads the password, without the newline at its end. The file is read for each
     /// authentication, so that the password can be changed while `sync run` runs.
     ///
-    /// This method doesn't call `ProcessProtection.beginHoldingSecrets()`: after a restart, the
-    /// keychain service must be able to identify this process again. All programs of this user can
-    /// read the file of the password anyway.
+    /// This method doesn't call `ProcessProtection.beginHoldingSecrets()`: when the keychain
+    /// service has been restarted, the service must be able to identify this process again. All
+    /// programs of this user can read the file of the password anyway.
     private static func password(in path: String) throws -> String {
         guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
             let content = Files.content(of: file, atMost: passwordByteLimit),

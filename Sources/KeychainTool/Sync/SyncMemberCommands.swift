@@ -91,8 +91,9 @@ struct SyncRemoveCommand: ParsableCommand {
             }
             try sync.keychain.send(.remove(removed.id))
             try sync.settleChange()
-            // Entries that were written without knowledge of the removal are now void. This machine
-            // sends the contents of its own void entries again, under new keys.
+            // The removal says up to which entry each log counts. Later entries that were written
+            // without knowledge of the removal are now void. This machine sends the contents of its
+            // own void entries again, under new keys.
             try sync.settle()
             try Output.print("Removed \(name) from the circle.")
         }

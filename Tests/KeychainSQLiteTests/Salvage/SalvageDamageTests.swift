@@ -116,8 +116,8 @@ struct SalvageDamageTests {
     }
 
     /// Changes single bytes of a file, one after the other. Each change may lose at most one row:
-    /// the row whose content, cell, record header or overflow chain contains the byte. At most one
-    /// row that is read from a cell may differ from all rows that were written.
+    /// the row whose content, cell, record header or overflow chain contains the byte. Of the rows
+    /// that are read from cells, all except at most one must equal a row that was written.
     private static func flipEachByte(
         _ rows: [FixtureRow], of file: [UInt8], _ salvage: ([UInt8]) -> RowSalvage
     ) -> (flips: Int, faults: [String]) {

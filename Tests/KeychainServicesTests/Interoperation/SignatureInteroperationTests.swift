@@ -165,7 +165,7 @@ extension KeyForm {
         }
     }
 
-    /// Encodes the two numbers of a signature in DER.
+    /// Encodes two numbers as a signature in DER.
     fileprivate func structure(_ numbers: Data) throws -> Data {
         switch self {
         case .p256: try P256.Signing.ECDSASignature(rawRepresentation: numbers).derRepresentation

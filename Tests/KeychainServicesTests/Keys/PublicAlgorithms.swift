@@ -1,4 +1,5 @@
-// PublicAlgorithms: every public algorithm name, as listed in Apple's SecKey.h.
+// PublicAlgorithms: every algorithm name that Apple's SecKey.h declares, and the name for Ed25519,
+// which Apple exports without declaring it.
 
 #if !canImport(Darwin)
 

@@ -47,9 +47,9 @@ import Testing
         }
     }
 
-    /// The types are Ed448, X448, Kyber, ML-KEM and ML-DSA.
+    /// The numbers of the types that the test's name lists, in the same order.
     @Test(arguments: ["107", "108", "109", "110", "111"])
-    func `for Apple's key types that aren't implemented, the error is errSecUnimplemented`(
+    func `for keys of Ed448, X448, Kyber, ML-KEM and ML-DSA, the error is errSecUnimplemented`(
         type: String
     ) {
         #expect(SecKeyCalls.create(["type": type]).code == errSecUnimplemented)

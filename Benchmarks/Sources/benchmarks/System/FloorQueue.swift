@@ -1,4 +1,5 @@
-// FloorQueue: lets several threads write to a `Floor`, with group commit like the keychain's.
+// FloorQueue: lets several threads write to a `Floor`, a database without a keychain, with group
+// commit like the keychain's.
 //   (1) The thread that holds the lock `turn` commits the rows of all waiting threads. When the
 //       waiting threads acquire the lock, their rows are already committed.
 //   (2) A batch leaves the queue before its commit. After a batch has failed, `replace` throws the

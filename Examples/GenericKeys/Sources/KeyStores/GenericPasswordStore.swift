@@ -24,8 +24,8 @@ public struct GenericPasswordStore: Sendable {
     ///   - account: The account by which the key is found.
     ///   - accessControl: The conditions for reading the key, or `nil` to require only an unlocked
     ///     device.
-    ///   - context: The context for the authentication that the access control requires. If `nil`,
-    ///     the user is asked.
+    ///   - context: The context that provides the application password, if the access control
+    ///     requires one. If `nil`, the user is asked for that password.
     /// - Throws: `SecurityError`, with `errSecDuplicateItem` if the account already has a key. That
     ///   key is kept.
     public func store<Key: GenericPasswordConvertible>(

@@ -22,8 +22,9 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     case itemNotFound
     /// The item or key already exists. It was not changed.
     case duplicateItem
-    /// The bytes have the wrong format; for example, they are a key of a size other than 256 bits.
-    /// Stored bytes are kept.
+    /// The bytes are missing or have the wrong format; for example, they are a key of a size other
+    /// than 256 bits. Also if the attributes of an item don't contain its accessibility. Stored
+    /// bytes are kept.
     case invalidData
     /// The value could not be encoded. Nothing was stored.
     case encodingFailed
@@ -32,8 +33,8 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     /// This device has no Secure Enclave, or it was registered without a key in the Secure Enclave
     /// (see ``CaptureDevice``). No key was created, not even in software.
     case secureEnclaveUnavailable
-    /// A SecKey function failed with this status, or the keychain returned something other than a
-    /// key.
+    /// A SecKey function failed, or the keychain returned something other than a key. The status is
+    /// the function's, or `errSecInternalComponent` if there is none.
     case unexpectedError(OSStatus)
 
     /// A description for users.
@@ -52,7 +53,7 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// The status that the keychain returned. For a case without a status, the status with the same
+    /// The status that the case contains. For a case without a status, the status with the same
     /// meaning, or `nil` if the value or its bytes caused the error.
     public var status: OSStatus? {
         switch self {
