@@ -365,8 +365,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(failure?.reason.contains(errorText(ELOOP)) == true)
     }
 
-    // Without an entry, the entitlements file beside a program applies only if both that file and
-    // the program's file count as root's.
+    // Without an entry, a program's own entitlements file applies only if both files are root's.
     @Test
     func `a file counts as root's only if no other user can change it or a folder above it`()
         throws

@@ -222,12 +222,12 @@ import Testing
     @Test func `the time limit of an attempt includes the wait for a password`() async throws {
         try await StandInServer.with([Self.authenticating]) { servers, files in
             let client = try standInClient(
-                [servers[0].endpoint], files, user: Self.slowUser(.seconds(1)),
-                try: .seconds(2), overall: .milliseconds(3400))
+                [servers[0].endpoint], files, user: Self.slowUser(.seconds(2)),
+                try: .seconds(4), overall: .seconds(7))
             #expect(await reason { _ = try await client.get("k") } == .deadline)
-            // The first attempt ends after two seconds. If its time limit began after the wait for
-            // the password, the attempt would end after three seconds, and the time left would be
-            // too short for a second attempt.
+            // The first attempt ends after four seconds. If its time limit began after the wait for
+            // the password, the attempt would end after six seconds, and the time left would be too
+            // short for a second attempt.
             #expect(servers[0].requests(Self.range).count == 2)
         }
     }
